@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use prony_fleet::{Fleet, Limits, Local};
 use prony_load::{HttpUrl, LoadPlan, LoadRunner, PartResult, Request, Start, assemble, run_part};
-use prony_model::{Arrivals, LoadShape, Outcome, Schedule};
+use prony_model::{Arrivals, LoadShape, Outcome, Schedule, Seconds};
 use prony_reference::{Config, Server, Work};
 
 /// Requests per second of each agent.
@@ -53,20 +53,17 @@ fn plan() -> LoadPlan {
     thread::spawn(move || server.run(&log));
     let url: HttpUrl = format!("http://{address}/hello").parse().expect("a URL");
     let request = Request::new("GET", &url, &[], b"").expect("a request");
-    LoadPlan {
-        duration: Some(DURATION),
-        ..LoadPlan::new(address.into(), url.as_str(), request)
-    }
+    LoadPlan::new(address.into(), url.as_str(), request)
+        .with(|plan| plan.load.duration = Some(Seconds(DURATION)))
 }
 
 fn measure(program: &Path, agents: usize, plan: &LoadPlan) {
-    let plan = LoadPlan {
-        shape: LoadShape::Rate(Schedule::constant(Arrivals::Even, RATE * agents as f64)),
-        connections: agents,
-        max_connections: 4 * agents,
-        agents,
-        ..plan.clone()
-    };
+    let plan = plan.clone().with(|plan| {
+        plan.load.shape = LoadShape::Rate(Schedule::constant(Arrivals::Even, RATE * agents as f64));
+        plan.load.connections = agents;
+        plan.load.max_connections = Some(4 * agents);
+        plan.agents = agents;
+    });
     let limits = Limits {
         start_lag: Duration::from_secs(5),
         ..Limits::default()
@@ -114,11 +111,10 @@ impl Start for AtOnce {
 
 /// The size as JSON of the result of an agent that sends as fast as it can, and how long it takes to read and to merge as many as there are agents.
 fn merge(plan: &LoadPlan) -> (usize, Duration, Duration) {
-    let plan = &LoadPlan {
-        shape: LoadShape::Closed,
-        connections: 8 * plan.agents,
-        ..plan.clone()
-    };
+    let plan = &plan.clone().with(|plan| {
+        plan.load.shape = LoadShape::Closed;
+        plan.load.connections = 8 * plan.agents;
+    });
     let never = AtomicBool::new(false);
     let part = run_part(plan, 0, &AtOnce, &never, &mut |_| {}).expect("a part");
     let text = serde_json::to_string(&part).expect("JSON");

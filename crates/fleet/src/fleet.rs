@@ -254,9 +254,9 @@ impl Fleet {
 
 /// The longest time that the load may take, from its start on; `None` if nothing limits it.
 pub fn longest(plan: &LoadPlan) -> Option<Duration> {
-    let duration = plan.duration?;
+    let duration = plan.load.duration?;
     // Closed loops may go on for as long as a response may take, and late responses are awaited as long.
-    Some(plan.warmup + duration + 2 * plan.timeout)
+    Some(*plan.load.warmup + *duration + 2 * *plan.load.timeout)
 }
 
 impl LoadRunner for Fleet {

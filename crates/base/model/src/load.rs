@@ -132,7 +132,7 @@ impl LoadSpec {
 
     /// How many connections may be open at a time.
     pub fn most_connections(&self) -> usize {
-        self.max_connections.unwrap_or(self.connections)
+        self.connections.max(self.max_connections.unwrap_or(0))
     }
 
     /// Whether two loads of a workload are the same apart from the seed: each round of a run has its own. The

@@ -7,7 +7,7 @@ use std::time::{Duration, TryFromFloatSecsError};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error};
 
 /// A time, in JSON a number of seconds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Seconds(pub Duration);
 
 impl Seconds {
@@ -39,10 +39,22 @@ impl From<Duration> for Seconds {
     }
 }
 
+impl fmt::Debug for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
 /// The number of seconds.
 impl fmt::Display for Seconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.as_secs_f64().fmt(f)
+    }
+}
+
+impl From<Seconds> for Duration {
+    fn from(time: Seconds) -> Self {
+        time.0
     }
 }
 
@@ -64,7 +76,7 @@ impl<'de> Deserialize<'de> for Seconds {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let seconds = f64::deserialize(deserializer)?;
         Self::try_from(seconds)
-            .map_err(|error| D::Error::custom(format_args!("{seconds} s: {error}")))
+            .map_err(|error| D::Error::custom(format_args!("{seconds:?} s: {error}")))
     }
 }
 

@@ -5,16 +5,14 @@ mod request;
 pub(crate) mod tests;
 
 use std::fmt;
-use std::net::IpAddr;
-use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
-use prony_model::LoadShape;
+use prony_model::LoadSpec;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::plan::{EventLoopChoice, LoadPlan, SampleChoice, Sampling};
+use crate::plan::{Here, LoadPlan, SampleChoice, Sampling};
 use crate::response::ResponseCheck;
 use crate::scenario::Scenario;
 use crate::target::Endpoint;
@@ -24,7 +22,7 @@ use request::RequestDocument;
 /// A [`LoadPlan`] as data, with everything that it needs: encoded requests, certificates, rows of values. It has secrets
 /// and private keys if the plan has.
 ///
-/// It is the whole plan. [`LoadPlan::sources`] and [`LoadPlan::cpus`] are those of the host of the command, which may be
+/// It is the whole plan. [`Here::sources`] and [`Here::cpus`] are those of the host of the command, which may be
 /// wrong on others: who sends a document decides what to do about them.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -34,37 +32,16 @@ pub struct PlanDocument {
     request: RequestDocument,
     #[serde(deserialize_with = "Option::deserialize")]
     tls: Option<TlsParts>,
-    #[serde(deserialize_with = "exactly")]
-    shape: LoadShape,
-    #[serde(deserialize_with = "Option::deserialize")]
-    flow_think_time: Option<Duration>,
-    connections: usize,
-    max_connections: usize,
-    pipeline: usize,
-    #[serde(deserialize_with = "Option::deserialize")]
-    requests_per_connection: Option<NonZeroU64>,
-    threads: usize,
-    agents: usize,
-    #[serde(deserialize_with = "Option::deserialize")]
-    duration: Option<Duration>,
-    overtime: bool,
-    #[serde(deserialize_with = "Option::deserialize")]
-    requests: Option<u64>,
-    warmup: Duration,
-    timeout: Duration,
-    #[serde(deserialize_with = "Option::deserialize")]
-    deadline: Option<Duration>,
-    spin: bool,
-    event_loop: EventLoopChoice,
-    sources: Vec<IpAddr>,
-    cpus: Vec<usize>,
     #[serde(deserialize_with = "Option::deserialize")]
     sampling: Option<SamplingDocument>,
-    seed: u64,
-    first_byte: bool,
+    #[serde(deserialize_with = "exactly")]
+    load: LoadSpec,
+    #[serde(deserialize_with = "Option::deserialize")]
+    flow_think_time: Option<Duration>,
+    agents: usize,
+    overtime: bool,
     slow_from_ns: Vec<u64>,
-    events: bool,
-    streams: usize,
+    here: Here,
 }
 
 impl fmt::Debug for PlanDocument {
@@ -177,10 +154,10 @@ impl LoadPlan {
         {
             return Err(NotPortable("the path of a socket that is not UTF-8"));
         }
-        if self.batches.is_some() {
+        if self.here.batches.is_some() {
             return Err(NotPortable("a load in batches"));
         }
-        if self.acknowledges_at_once {
+        if self.here.acknowledges_at_once {
             return Err(NotPortable("a load that acknowledges at once"));
         }
         let sampling = self.sampling.as_ref();
@@ -189,30 +166,13 @@ impl LoadPlan {
             url: self.url.clone(),
             request: RequestDocument::of(&self.request)?,
             tls: self.tls.as_ref().map(|tls| tls.parts().clone()),
-            shape: self.shape.clone(),
-            flow_think_time: self.flow_think_time,
-            connections: self.connections,
-            max_connections: self.max_connections,
-            pipeline: self.pipeline,
-            requests_per_connection: self.requests_per_connection,
-            threads: self.threads,
-            agents: self.agents,
-            duration: self.duration,
-            overtime: self.overtime,
-            requests: self.requests,
-            warmup: self.warmup,
-            timeout: self.timeout,
-            deadline: self.deadline,
-            spin: self.spin,
-            event_loop: self.event_loop,
-            sources: self.sources.clone(),
-            cpus: self.cpus.clone(),
             sampling: sampling.map(SamplingDocument::of).transpose()?,
-            seed: self.seed,
-            first_byte: self.first_byte,
+            load: self.load.clone(),
+            flow_think_time: self.flow_think_time,
+            agents: self.agents,
+            overtime: self.overtime,
             slow_from_ns: self.slow_from_ns.clone(),
-            events: self.events,
-            streams: self.streams,
+            here: self.here.clone(),
         })
     }
 }
@@ -233,32 +193,13 @@ impl PlanDocument {
             url: self.url,
             request: self.request.request(rebuild)?,
             tls: tls.map_err(RebuildError::of)?,
-            shape: self.shape,
-            flow_think_time: self.flow_think_time,
-            connections: self.connections,
-            max_connections: self.max_connections,
-            pipeline: self.pipeline,
-            requests_per_connection: self.requests_per_connection,
-            threads: self.threads,
-            agents: self.agents,
-            duration: self.duration,
-            overtime: self.overtime,
-            batches: None,
-            acknowledges_at_once: false,
-            requests: self.requests,
-            warmup: self.warmup,
-            timeout: self.timeout,
-            deadline: self.deadline,
-            spin: self.spin,
-            event_loop: self.event_loop,
-            sources: self.sources,
-            cpus: self.cpus,
             sampling: sampling.transpose()?,
-            seed: self.seed,
-            first_byte: self.first_byte,
+            load: self.load,
+            flow_think_time: self.flow_think_time,
+            agents: self.agents,
+            overtime: self.overtime,
             slow_from_ns: self.slow_from_ns,
-            events: self.events,
-            streams: self.streams,
+            here: self.here,
         };
         plan.validate().map_err(RebuildError::of)?;
         Ok(plan)
@@ -267,10 +208,10 @@ impl PlanDocument {
     /// What [`LoadPlan::validate`] leaves to the command line, or to the limits of the machine.
     fn check_bounds(&self) -> Result<(), RebuildError> {
         let counts = [
-            ("connections", self.connections),
-            ("connections at most", self.max_connections),
-            ("streams", self.streams),
-            ("threads", self.threads),
+            ("connections", self.load.connections),
+            ("connections at most", self.load.most_connections()),
+            ("streams", self.load.streams),
+            ("threads", self.load.threads),
             ("agents", self.agents),
         ];
         if let Some((what, given)) = counts.iter().find(|(_, given)| *given > MOST) {
@@ -278,9 +219,11 @@ impl PlanDocument {
                 "it has {given} {what}, more than {MOST}"
             )));
         }
-        let always = [self.warmup, self.timeout];
-        let sometimes = [self.flow_think_time, self.duration, self.deadline];
-        let mut times = always.into_iter().chain(sometimes.into_iter().flatten());
+        let load = &self.load;
+        let always = [*load.warmup, *load.timeout];
+        let given = [load.duration, load.deadline].map(|time| time.map(Duration::from));
+        let sometimes = given.into_iter().chain([self.flow_think_time]);
+        let mut times = always.into_iter().chain(sometimes.flatten());
         match times.find(|time| *time > LONGEST) {
             None => Ok(()),
             Some(_) => Err(RebuildError::of("it has a time of more than 100 years")),

@@ -35,8 +35,8 @@ pub use engine::{
 pub use exchange::{Conversation, ExchangeError, Received, exchange, negotiate};
 pub use latency_bands::LatencyBands;
 pub use plan::{
-    Batch, Batches, EventLoopChoice, LoadPlan, MOST_AGENTS, MOST_PIPELINE, MOST_THREADS, PlanError,
-    SampleChoice, Sampling,
+    Batch, Batches, EventLoopChoice, Here, LoadPlan, MOST_AGENTS, MOST_PIPELINE, MOST_THREADS,
+    PlanError, SampleChoice, Sampling,
 };
 pub use request::{
     Field, LoadRequest, Order, Request, RequestError, RequestParts, RequestSet, WireRequest,

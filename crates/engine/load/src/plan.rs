@@ -25,68 +25,45 @@ pub struct LoadPlan {
     pub request: LoadRequest,
     /// How to set up TLS; `None` to send in the clear.
     pub tls: Option<TlsClient>,
-    /// When requests are due.
-    pub shape: LoadShape,
+    /// Which responses to compare with the expected one; `None` accepts every 2xx and 3xx.
+    pub sampling: Option<Sampling>,
+    /// The load, with the threads of each agent. What follows from the other fields is only in
+    /// [what is recorded](Self::recorded).
+    pub load: LoadSpec,
     /// The mean time (exponentially distributed) that a user of a scenario waits between two requests of a flow; `None`
     /// for no time.
     pub flow_think_time: Option<Duration>,
-    /// How many connections, over all threads; or users, with a connection each. A closed loop opens no more than it
-    /// has `requests`.
-    pub connections: usize,
-    /// For a rate: how many connections it may open in all, if the initial `connections` are not enough.
-    pub max_connections: usize,
-    /// How many requests may be in flight over one connection.
-    pub pipeline: usize,
-    /// After how many responses to replace a connection; `None` to keep it.
-    pub requests_per_connection: Option<NonZeroU64>,
-    /// How many threads; if several agents share the load, of each agent.
-    pub threads: usize,
     /// How many agents share the load: processes, usually on different hosts. Each takes the same share of everything, so
     /// the load is that of one process with as many threads as all agents have together.
     pub agents: usize,
-    /// How long to measure; `None` if only `requests` ends the load.
-    pub duration: Option<Duration>,
     /// Whether a closed loop that has completed no request when its time is up continues until it has completed one per
     /// connection, at most as long as a response may take. Otherwise a machine that stands still for the whole time
     /// would leave no result.
     pub overtime: bool,
-    /// Divides the requests of a closed loop into batches; `None` to send them one after another.
-    pub batches: Option<Batches>,
-    /// The most requests to measure, or flows if there is a scenario. If more are in flight when the time of the warm-up is up, those that end first still
-    /// belong to it.
-    pub requests: Option<u64>,
-    /// How long to send requests before measuring.
-    pub warmup: Duration,
-    /// How long a response may take from the send.
-    pub timeout: Duration,
-    /// Requests that cannot be sent within this time of their due time are shed. For users with a schedule, as in
-    /// httpmon, it also bounds the arrival of the response.
-    pub deadline: Option<Duration>,
-    /// Whether to busy-wait for due times: more exact, but occupies one CPU per thread.
-    pub spin: bool,
+    /// For each of these latencies, in nanoseconds, to count the ok responses in each interval of the timeline that took
+    /// this long or longer.
+    pub slow_from_ns: Vec<u64>,
+    /// What concerns only the processes that generate the load.
+    pub here: Here,
+}
+
+/// What concerns only the processes that generate a load. Nothing of it is recorded as part of the load.
+#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Here {
     /// Which event loop to use.
     pub event_loop: EventLoopChoice,
     /// Local addresses to connect from, in turn; if empty, the engine chooses.
     pub sources: Vec<IpAddr>,
-    /// Whether to acknowledge received bytes at once. A server that writes head and body apart then need not wait for a
-    /// delayed acknowledgement, as it does in other loads.
-    pub acknowledges_at_once: bool,
     /// CPUs to pin the threads to, in turn; empty for none.
     pub cpus: Vec<usize>,
-    /// Which responses to compare with the expected one; `None` accepts every 2xx and 3xx.
-    pub sampling: Option<Sampling>,
-    /// The seed of random arrivals and choices.
-    pub seed: u64,
-    /// Whether to measure the time to the first byte of each response.
-    pub first_byte: bool,
-    /// For each of these latencies, in nanoseconds, to count the ok responses in each interval of the timeline that took
-    /// this long or longer.
-    pub slow_from_ns: Vec<u64>,
-    /// Whether to read responses as event streams, and count and time their events.
-    pub events: bool,
-    /// How many streams to hold open beside the load, over all threads: responses to the same requests whose end nobody
-    /// waits for.
-    pub streams: usize,
+    /// Divides the requests of a closed loop into batches; `None` to send them one after another.
+    #[serde(skip)]
+    pub batches: Option<Batches>,
+    /// Whether to acknowledge received bytes at once. A server that writes head and body apart then need not wait for a
+    /// delayed acknowledgement, as it does in other loads.
+    #[serde(skip)]
+    pub acknowledges_at_once: bool,
 }
 
 /// The requests of a closed loop in batches. When the last one is over, the load ends.
@@ -97,6 +74,12 @@ pub struct Batches {
     /// Called with the number of a batch, counted from 0, when all of its requests have ended: none is in flight, and
     /// none is sent until it returns the next batch, or `None` after the last one.
     pub next: Arc<dyn Fn(usize) -> Option<Batch> + Send + Sync>,
+}
+
+impl PartialEq for Batches {
+    fn eq(&self, other: &Self) -> bool {
+        self.first == other.first && Arc::ptr_eq(&self.next, &other.next)
+    }
 }
 
 /// Requests that follow one another.
@@ -241,49 +224,41 @@ impl LoadPlan {
             url: url.into(),
             request: request.into(),
             tls: None,
-            shape: LoadShape::Closed,
-            flow_think_time: None,
-            connections: 1,
-            max_connections: 1,
-            pipeline: 1,
-            requests_per_connection: None,
-            threads: 1,
-            agents: 1,
-            duration: None,
-            overtime: false,
-            batches: None,
-            requests: None,
-            warmup: Duration::ZERO,
-            timeout: Duration::from_secs(10),
-            deadline: None,
-            spin: false,
-            event_loop: EventLoopChoice::default(),
-            sources: Vec::new(),
-            acknowledges_at_once: false,
-            cpus: Vec::new(),
             sampling: None,
-            seed: 0,
-            first_byte: false,
+            load: LoadSpec::default(),
+            flow_think_time: None,
+            agents: 1,
+            overtime: false,
             slow_from_ns: Vec::new(),
-            events: false,
-            streams: 0,
+            here: Here::default(),
         }
+    }
+
+    /// The plan after a change.
+    #[must_use]
+    pub fn with(mut self, change: impl FnOnce(&mut Self)) -> Self {
+        change(&mut self);
+        self
     }
 
     /// Checks the plan before anything is opened.
     pub fn validate(&self) -> Result<(), PlanError> {
-        let (threads, agents, connections) = (self.threads, self.agents, self.connections);
-        match (self.duration, self.requests) {
+        let (threads, agents, connections) =
+            (self.load.threads, self.agents, self.load.connections);
+        match (self.load.duration, self.load.requests) {
             _ if connections == 0 => Err(PlanError::NoConnections),
             _ if threads == 0 => Err(PlanError::NoThreads),
             _ if agents == 0 => Err(PlanError::NoAgents),
             _ if self.all_threads() > connections => Err(self.threads_without_connections()),
-            (None, None) if self.batches.is_none() => Err(PlanError::Endless),
-            (Some(Duration::ZERO), _) => Err(zero("the duration")),
+            (None, None) if self.here.batches.is_none() => Err(PlanError::Endless),
+            (Some(Seconds::ZERO), _) => Err(zero("the duration")),
             (_, Some(0)) => Err(zero("the number of requests")),
-            _ if self.timeout.is_zero() => Err(zero("the timeout")),
-            _ if self.deadline == Some(Duration::ZERO) => Err(zero("the deadline")),
-            _ if self.pipeline == 0 => Err(zero(self.in_flight_words().depth)),
+            _ if self.load.timeout.is_zero() => Err(zero("the timeout")),
+            _ if self.load.deadline == Some(Seconds::ZERO) => Err(zero("the deadline")),
+            _ if self.load.requests_per_connection == Some(0) => {
+                Err(zero("the number of requests per connection"))
+            }
+            _ if self.load.pipeline == 0 => Err(zero(self.in_flight_words().depth)),
             _ => self
                 .validate_sizes()
                 .and_then(|()| self.validate_shape())
@@ -293,11 +268,12 @@ impl LoadPlan {
 
     /// How many threads all agents have together.
     pub fn all_threads(&self) -> usize {
-        self.threads.saturating_mul(self.agents)
+        self.load.threads.saturating_mul(self.agents)
     }
 
     fn threads_without_connections(&self) -> PlanError {
-        let (threads, agents, connections) = (self.threads, self.agents, self.connections);
+        let (threads, agents, connections) =
+            (self.load.threads, self.agents, self.load.connections);
         match agents {
             1 => PlanError::ThreadsWithoutConnections {
                 threads,
@@ -313,24 +289,23 @@ impl LoadPlan {
 
     fn validate_sizes(&self) -> Result<(), PlanError> {
         at_most("agents", self.agents as u64, MOST_AGENTS as u64)?;
-        at_most("threads", self.threads as u64, MOST_THREADS as u64)?;
+        at_most("threads", self.load.threads as u64, MOST_THREADS as u64)?;
         let slow = self.slow_from_ns.len() as u64;
         at_most("percentiles with a limit", slow, MOST_SLOW as u64)?;
-        let in_flight = self.pipeline as u64;
+        let in_flight = self.load.pipeline as u64;
         at_most(
             self.in_flight_words().requests,
             in_flight,
             MOST_PIPELINE as u64,
         )?;
         // Each agent has memory of its own.
-        let connections = self.connections.max(self.max_connections);
-        let connections = connections.div_ceil(self.agents);
+        let connections = self.load.most_connections().div_ceil(self.agents);
         let bytes = self.request.longest_bytes() + KEPT_OF_REQUEST;
         let all_bytes = (connections as u64).saturating_mul(in_flight.saturating_mul(bytes));
         if in_flight > 1 && all_bytes > MOST_BYTES_IN_FLIGHT {
             return Err(PlanError::BytesInFlight {
                 connections,
-                in_flight: self.pipeline,
+                in_flight: self.load.pipeline,
                 bytes,
             });
         }
@@ -338,7 +313,7 @@ impl LoadPlan {
     }
 
     fn validate_shape(&self) -> Result<(), PlanError> {
-        match &self.shape {
+        match &self.load.shape {
             LoadShape::UsersOpen { think_time } | LoadShape::UsersClosed { think_time }
                 if think_time.as_micros() == 0 =>
             {
@@ -360,15 +335,15 @@ impl LoadPlan {
             let one = "a load in batches";
             Err(PlanError::Contradiction { one, other })
         };
-        if self.shape != LoadShape::Closed {
+        if self.load.shape != LoadShape::Closed {
             contradiction("a schedule or think times")
         } else if self.all_threads() > 1 {
             contradiction("several threads")
-        } else if self.pipeline > 1 {
+        } else if self.load.pipeline > 1 {
             contradiction(self.in_flight_words().several)
-        } else if !self.warmup.is_zero() {
+        } else if !self.load.warmup.is_zero() {
             contradiction("a warm-up")
-        } else if self.requests.is_some() {
+        } else if self.load.requests.is_some() {
             contradiction("a number of requests")
         } else {
             Ok(())
@@ -377,32 +352,34 @@ impl LoadPlan {
 
     fn validate_together(&self) -> Result<(), PlanError> {
         let contradiction = |one, other| Err(PlanError::Contradiction { one, other });
-        if self.batches.is_some() {
+        if self.here.batches.is_some() {
             self.validate_batches()?;
         }
-        let is_rate = matches!(self.shape, LoadShape::Rate(_));
-        if is_rate && self.max_connections < self.connections {
-            return Err(PlanError::FewerThanConnections {
-                most: self.max_connections,
-                connections: self.connections,
-            });
+        let is_rate = matches!(self.load.shape, LoadShape::Rate(_));
+        let connections = self.load.connections;
+        if let Some(most) = self
+            .load
+            .max_connections
+            .filter(|most| is_rate && *most < connections)
+        {
+            return Err(PlanError::FewerThanConnections { most, connections });
         }
-        if self.pipeline > 1 && !is_rate && self.shape != LoadShape::Closed {
+        if self.load.pipeline > 1 && !is_rate && self.load.shape != LoadShape::Closed {
             return contradiction(self.in_flight_words().several, "users with think time");
         }
-        if self.deadline.is_some() && !self.shape.is_open() {
+        if self.load.deadline.is_some() && !self.load.shape.is_open() {
             return contradiction("a deadline, which needs a schedule,", "a closed loop");
         }
-        if self.streams > 0 && self.request.is_grpc() {
+        if self.load.streams > 0 && self.request.is_grpc() {
             return contradiction("held streams", "gRPC");
         }
         if let LoadRequest::Scenario(scenario, _) = &self.request {
             let is_one_request = scenario.is_one_request();
-            let one = if self.pipeline > 1 {
+            let one = if self.load.pipeline > 1 {
                 self.in_flight_words().several
-            } else if self.streams > 0 {
+            } else if self.load.streams > 0 {
                 "held streams"
-            } else if self.events {
+            } else if self.load.events {
                 "event streams"
             } else if self.sampling.is_some() && !is_one_request {
                 "one expected response"
@@ -420,16 +397,13 @@ impl LoadPlan {
 
     /// Whether each request has a connection of its own.
     pub(crate) fn is_without_keep_alive(&self) -> bool {
-        self.requests_per_connection == Some(NonZeroU64::MIN) || self.request.closes(0)
+        self.load.requests_per_connection == Some(1) || self.request.closes(0)
     }
 
     /// How many streams a rate uses on a connection of HTTP/2 before it opens another one: as many as servers should allow at
     /// least (RFC 9113, 6.5.2), or fewer if the requests are so long that those of all connections would not fit.
     pub fn usual_streams(&self) -> usize {
-        let connections = self
-            .connections
-            .max(self.max_connections)
-            .div_ceil(self.agents);
+        let connections = self.load.most_connections().div_ceil(self.agents);
         let bytes =
             (connections as u64).saturating_mul(self.request.longest_bytes() + KEPT_OF_REQUEST);
         (MOST_BYTES_IN_FLIGHT / bytes.max(1)).clamp(1, USUAL_STREAMS) as usize
@@ -445,36 +419,22 @@ impl LoadPlan {
         let sampling = self.sampling.as_ref()?;
         let at_random = sampling.choice == SampleChoice::AtRandom;
         // Events are read from the body as it arrives, and a gRPC message is split into frames.
-        let is_plain = !self.request.is_grpc() && !self.events;
+        let is_plain = !self.request.is_grpc() && !self.load.events;
         let body = sampling.check.body().filter(|_| at_random && is_plain)?;
         (body.len() <= SHORT_BODY).then_some(body)
     }
 
-    /// The load in the form of the result.
-    pub fn spec(&self) -> LoadSpec {
+    /// The load in the form of the result: with the threads of all agents, and with what follows from what is sent.
+    pub fn recorded(&self) -> LoadSpec {
+        let is_rate = matches!(self.load.shape, LoadShape::Rate(_));
         LoadSpec {
-            shape: self.shape.clone(),
-            connections: self.connections,
-            max_connections: matches!(self.shape, LoadShape::Rate(_))
-                .then_some(self.max_connections),
-            pipeline: self.pipeline,
-            multiplexed: false,
-            requests_per_connection: self.requests_per_connection.map(NonZeroU64::get),
+            max_connections: is_rate.then_some(self.load.most_connections()),
             threads: self.all_threads(),
-            duration: self.duration.map(Seconds),
-            requests: self.requests,
-            warmup: Seconds(self.warmup),
-            timeout: Seconds(self.timeout),
-            deadline: self.deadline.map(Seconds),
-            seed: self.seed,
-            spin: self.spin,
-            streams: self.streams,
-            first_byte: self.first_byte,
-            events: self.events,
-            messages: self.events && self.request.is_grpc(),
+            messages: self.load.events && self.request.is_grpc(),
             flows: self.request.flows().is_some(),
             // A run may have the instructions of its server counted.
             by: MeasuredBy::Time,
+            ..self.load.clone()
         }
         .over(self.protocol())
     }
@@ -598,15 +558,16 @@ mod tests {
             let url = "http://a/".parse().unwrap();
             let request = Request::new("POST", &url, &[], &vec![0; body]).unwrap();
             let address = std::net::SocketAddr::from(([127, 0, 0, 1], 80));
-            let mut plan = LoadPlan {
+            let mut plan = LoadPlan::new(address.into(), "http://a/", request);
+            plan.load = LoadSpec {
                 shape: LoadShape::Rate(Schedule::constant(prony_model::Arrivals::Even, 1.0)),
-                max_connections: 1000,
+                max_connections: Some(1000),
                 requests: Some(1),
-                ..LoadPlan::new(address.into(), "http://a/", request)
+                ..LoadSpec::default()
             };
-            plan.pipeline = plan.usual_streams();
+            plan.load.pipeline = plan.usual_streams();
             plan.validate().unwrap();
-            plan.pipeline
+            plan.load.pipeline
         };
         assert_eq!([0, 100_000, 1 << 20].map(usual), [100, 5, 1]);
     }

@@ -376,8 +376,8 @@ impl Loads {
     /// Gives each agent its threads, unless the command line does.
     pub fn spread(&self, plan: &mut LoadPlan, threads: Option<usize>) {
         if let Some(agents) = self.agents() {
-            let fitting = (plan.connections / agents.count).max(1);
-            plan.threads = threads.unwrap_or_else(|| agents.threads.min(fitting));
+            let fitting = (plan.load.connections / agents.count).max(1);
+            plan.load.threads = threads.unwrap_or_else(|| agents.threads.min(fitting));
         }
     }
 }

@@ -29,7 +29,7 @@ pub struct CapacityProgress {
 impl CapacityProgress {
     /// Says what Prony looks for, unless `mode` is quiet. A search has no screen.
     pub fn start(mode: LiveMode, plan: &LoadPlan, question: &Question) -> Self {
-        let unit = Unit::of(&plan.spec());
+        let unit = Unit::of(&plan.recorded());
         let rate = match unit {
             Unit::Requests => "rate",
             Unit::Flows => "rate of flows",

@@ -25,7 +25,11 @@ pub struct LoadProgress {
 impl LoadProgress {
     pub fn start(line: LiveLine, outline: LoadOutline, plan: &LoadPlan, begun: Instant) -> Self {
         // About ten lines without a terminal, however long the load takes.
-        let pause = plan.duration.map_or(PAUSE, |whole| whole / 10).max(PAUSE);
+        let pause = plan
+            .load
+            .duration
+            .map_or(PAUSE, |whole| *whole / 10)
+            .max(PAUSE);
         Self {
             line,
             model: LoadModel::new(outline),

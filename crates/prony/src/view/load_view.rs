@@ -54,14 +54,17 @@ impl LoadView {
     /// Starts to show a load. A terminal that cannot show the screen gets lines.
     pub fn start(mode: LiveMode, shown: ShownLoad<'_>) -> Self {
         let plan = shown.plan;
-        let is_long = plan.duration.is_none_or(|measured| measured >= SHORTEST);
+        let is_long = plan
+            .load
+            .duration
+            .is_none_or(|measured| *measured >= SHORTEST);
         if mode.is_quiet() {
             return Self::Quiet;
         }
         let outline = outline(plan, shown.requests);
         if mode == LiveMode::Screen && is_long && LiveMode::has_screen() {
             let prepared = prepare(outline.clone(), shown);
-            if plan.duration.is_none() {
+            if plan.load.duration.is_none() {
                 let starts = Instant::now() + SHORTEST;
                 let prepared = Box::new(prepared);
                 return Self::Later { starts, prepared };
@@ -150,7 +153,7 @@ pub fn cpus_beside(load: &[usize], server: &[usize]) -> Vec<usize> {
 }
 
 pub(super) fn outline(plan: &LoadPlan, requests: Option<&str>) -> LoadOutline {
-    let spec = plan.spec();
+    let spec = plan.recorded();
     let is_of_requests = plan.request.set().is_some();
     let words = [load::shape(&spec)].into_iter().chain(load::traits(&spec));
     let title = requested(&plan.target(), &spec);
@@ -161,11 +164,11 @@ pub(super) fn outline(plan: &LoadPlan, requests: Option<&str>) -> LoadOutline {
         },
         has_flows: spec.flows,
         load: words.collect::<Vec<_>>().join(", "),
-        warmup: plan.warmup,
-        duration: plan.duration,
+        warmup: *plan.load.warmup,
+        duration: plan.load.duration.map(Duration::from),
         // The figures are those of single requests, and not of flows.
-        requests: plan.requests.filter(|_| is_of_requests),
-        schedule: match &plan.shape {
+        requests: plan.load.requests.filter(|_| is_of_requests),
+        schedule: match &plan.load.shape {
             LoadShape::Rate(schedule) if is_of_requests => schedule.stages.clone(),
             _ => Vec::new(),
         },

@@ -96,11 +96,10 @@ fn plan() -> LoadPlan {
     let url: HttpUrl = text.parse().unwrap();
     let address: std::net::SocketAddr = "127.0.0.1:8080".parse().unwrap();
     let request = Request::new("GET", &url, &[], b"").unwrap();
-    LoadPlan {
-        duration: Some(Duration::from_secs(10)),
-        warmup: Duration::from_secs(1),
-        ..LoadPlan::new(address.into(), text, request)
-    }
+    LoadPlan::new(address.into(), text, request).with(|plan| {
+        plan.load.duration = Some(Seconds::from_secs(10));
+        plan.load.warmup = Seconds::from_secs(1);
+    })
 }
 
 /// After 2 s.
@@ -122,15 +121,13 @@ fn measuring(ok: u64, errors: u64) -> Progress {
 
 #[test]
 fn a_load() {
-    let requests = LoadPlan {
-        duration: None,
-        requests: Some(100_000),
-        ..plan()
-    };
-    let rate = LoadPlan {
-        shape: LoadShape::Rate(Schedule::constant(Arrivals::Poisson, 20_000.0)),
-        ..plan()
-    };
+    let requests = plan().with(|plan| {
+        plan.load.duration = None;
+        plan.load.requests = Some(100_000);
+    });
+    let rate = plan().with(|plan| {
+        plan.load.shape = LoadShape::Rate(Schedule::constant(Arrivals::Poisson, 20_000.0))
+    });
     let loads = [
         ("warming up", plan(), Progress::default()),
         ("a closed loop", plan(), measuring(50_000, 0)),

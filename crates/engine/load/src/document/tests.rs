@@ -1,15 +1,17 @@
 //! Every plan is rebuilt exactly, and no damaged document is a plan.
 
 use std::fs;
+use std::num::NonZeroU64;
 
 use http::{HeaderName, HeaderValue, Method};
-use prony_model::{Arrivals, Schedule, Stage};
+use prony_model::{Arrivals, LoadShape, Schedule, Seconds, Stage};
 use prony_testkit::certificate::Certificate;
 use prony_testkit::table::rows;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
+use crate::plan::EventLoopChoice;
 use crate::request::{LoadRequest, Order, RequestParts, RequestSet, WireRequest};
 use crate::response::{Expectation, Response};
 use crate::tls::{HttpVersion, Identity, Offer, TlsSettings, TlsVersion, Trust, Versions};
@@ -78,10 +80,8 @@ fn call(kind: CallKind, messages: &[Vec<u8>]) -> StreamRequest {
 
 fn plan(request: impl Into<LoadRequest>) -> LoadPlan {
     let endpoint = Endpoint::Tcp("127.0.0.1:1".parse().unwrap());
-    LoadPlan {
-        requests: Some(10),
-        ..LoadPlan::new(endpoint, "http://localhost:8080/", request)
-    }
+    LoadPlan::new(endpoint, "http://localhost:8080/", request)
+        .with(|plan| plan.load.requests = Some(10))
 }
 
 fn plain_plan() -> LoadPlan {
@@ -153,34 +153,8 @@ fn stage(from_per_s: f64, to_per_s: f64, duration_s: Option<f64>) -> Stage {
 }
 
 fn full_plan() -> LoadPlan {
-    let millis = Duration::from_millis;
     LoadPlan {
         endpoint: Endpoint::Unix("/tmp/ä b.sock".into()),
-        shape: LoadShape::Rate(Schedule {
-            arrivals: Arrivals::Poisson,
-            burst: 3,
-            stages: vec![
-                stage(0.1, 1.0 / 3.0, Some(1e-6)),
-                Stage::endless(123_456.789_012_345_68),
-            ],
-        }),
-        flow_think_time: Some(Duration::new(1, 999_999_999)),
-        connections: 12,
-        max_connections: 345,
-        pipeline: 6,
-        requests_per_connection: NonZeroU64::new(78),
-        threads: 2,
-        agents: 5,
-        duration: Some(millis(1001)),
-        overtime: true,
-        requests: Some(u64::MAX),
-        warmup: millis(2),
-        timeout: millis(3),
-        deadline: Some(millis(4)),
-        spin: true,
-        event_loop: EventLoopChoice::IoUring,
-        sources: vec!["127.0.0.2".parse().unwrap(), "::1".parse().unwrap()],
-        cpus: vec![3, 1],
         sampling: Some(Sampling {
             check: Arc::new(Expectation {
                 status: Some(201),
@@ -189,11 +163,42 @@ fn full_plan() -> LoadPlan {
             }),
             choice: SampleChoice::EveryNth(NonZeroU64::new(7).unwrap()),
         }),
-        seed: u64::MAX - 1,
-        first_byte: true,
+        load: LoadSpec {
+            shape: LoadShape::Rate(Schedule {
+                arrivals: Arrivals::Poisson,
+                burst: 3,
+                stages: vec![
+                    stage(0.1, 1.0 / 3.0, Some(1e-6)),
+                    Stage::endless(123_456.789_012_345_68),
+                ],
+            }),
+            connections: 12,
+            max_connections: Some(345),
+            pipeline: 6,
+            requests_per_connection: Some(78),
+            threads: 2,
+            duration: Some(Seconds::from_millis(1001)),
+            requests: Some(u64::MAX),
+            warmup: Seconds::from_millis(2),
+            timeout: Seconds::from_millis(3),
+            deadline: Some(Seconds(Duration::new(4, 999_999_999))),
+            seed: u64::MAX - 1,
+            spin: true,
+            streams: 11,
+            first_byte: true,
+            events: true,
+            ..LoadSpec::default()
+        },
+        flow_think_time: Some(Duration::new(1, 999_999_999)),
+        agents: 5,
+        overtime: true,
         slow_from_ns: vec![1, u64::MAX],
-        events: true,
-        streams: 11,
+        here: Here {
+            event_loop: EventLoopChoice::IoUring,
+            sources: vec!["127.0.0.2".parse().unwrap(), "::1".parse().unwrap()],
+            cpus: vec![3, 1],
+            ..Here::default()
+        },
         ..plain_plan()
     }
 }
@@ -201,19 +206,22 @@ fn full_plan() -> LoadPlan {
 #[test]
 fn every_field_of_a_plan_is_rebuilt() {
     let given = full_plan();
-    /// No pattern leaves a field out, so a new one has to be compared here.
+    // No pattern leaves a field out, so a new one has to be compared here.
     macro_rules! compare {
-        ([$request:ident $sampling:ident] $($field:ident)*) => {
-            let LoadPlan { $request, tls: _, batches: _, acknowledges_at_once: _, $sampling, $($field),* } = rebuilt(&given);
-            $(assert_eq!($field, given.$field, "{}", stringify!($field));)*
+        ($plan:expr, $given:expr, $Type:ident { $($field:ident)* } $($other:ident)*) => {
+            let $Type { $($other: _,)* $($field),* } = &$plan;
+            $(assert_eq!(*$field, $given.$field, "{}", stringify!($field));)*
         };
     }
+    let plan = rebuilt(&given);
     compare! {
-        [request sampling]
-        endpoint url shape flow_think_time connections max_connections pipeline requests_per_connection threads agents
-        duration overtime requests warmup timeout deadline spin event_loop sources cpus seed first_byte slow_from_ns
-        events streams
+        plan, given,
+        LoadPlan { endpoint url load flow_think_time agents overtime slow_from_ns } request tls sampling here
     }
+    compare! { plan.here, given.here, Here { event_loop sources cpus } batches acknowledges_at_once }
+    let LoadPlan {
+        request, sampling, ..
+    } = plan;
     assert_eq!(sent(&request), sent(&given.request));
     let wrong = Response {
         status: 201,
@@ -235,8 +243,8 @@ proptest! {
         let stages = vec![stage(from_per_s, to_per_s, None)];
         let schedule = Schedule { arrivals: Arrivals::Even, burst: 1, stages };
         let mut plan = plain_plan();
-        plan.shape = LoadShape::Rate(schedule);
-        prop_assert_eq!(rebuilt(&plan).shape, plan.shape);
+        plan.load.shape = LoadShape::Rate(schedule);
+        prop_assert_eq!(rebuilt(&plan).load.shape, plan.load.shape);
     }
 }
 
@@ -358,7 +366,7 @@ fn a_damaged_document_is_refused_with_the_reason() {
         &full_plan(),
         r#"
             /new | 1 | unknown field `new`
-            /shape/new | 1 | a field that is unknown or missing
+            /load/new | 1 | a field that is unknown or missing
             /sampling/new | 1 | unknown field `new`
             /sampling/check/new | 1 | unknown field `new`
             /sampling/check/content/new | 1 | the `expectation` of the plan is damaged: unknown field `new`
@@ -370,13 +378,16 @@ fn a_damaged_document_is_refused_with_the_reason() {
             /request/http1/requests | [{"bytes": "%", "closes": false}] | it is not base64
             /request | {"http2": {"weights": null, "requests": [{"head": "gg==", "body": ""}]}} | a damaged HTTP/2 request
             /request | {"scenario": {"http": "http1", "scenario": {"kind": "x", "content": 1}}} | there are no scenarios here
-            /connections | 18446744073709551615 | more than 1000000000
-            /connections | 0 | at least one connection
-            /connections | -1 | invalid value
-            /threads | 100000 | 100000 threads
-            /timeout | {"secs": 6307200000, "nanos": 0} | a time of more than 100 years
-            /timeout | {"secs": 18446744073709551615, "nanos": 4000000000} | overflow
-            /duration | 1.5 | invalid type
+            /load/connections | 18446744073709551615 | more than 1000000000
+            /load/connections | 0 | at least one connection
+            /load/connections | -1 | invalid value
+            /load/threads | 100000 | 100000 threads
+            /load/timeout_s | 6307200000.0 | a time of more than 100 years
+            /load/timeout_s | 1e300 | 1e300 s: cannot convert
+            /load/timeout_s | -1.0 | -1.0 s: cannot convert
+            /load/duration_s | "1.5" | invalid type
+            /flow_think_time | {"secs": 18446744073709551615, "nanos": 4000000000} | overflow
+            /here/new | 1 | unknown field `new`
             /endpoint | {"tcp": "localhost"} | invalid socket address
             /tls | {"trust": "any"} | missing field
         "#,

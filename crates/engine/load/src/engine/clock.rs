@@ -53,8 +53,12 @@ impl Clock {
 
 /// A duration in nanoseconds, at most 584 years.
 #[inline]
-pub(super) fn nanoseconds(duration: Duration) -> Nanoseconds {
-    duration.as_nanos().try_into().unwrap_or(Nanoseconds::MAX)
+pub(super) fn nanoseconds(duration: impl Into<Duration>) -> Nanoseconds {
+    duration
+        .into()
+        .as_nanos()
+        .try_into()
+        .unwrap_or(Nanoseconds::MAX)
 }
 
 pub(super) fn seconds(nanoseconds: Nanoseconds) -> f64 {

@@ -115,7 +115,7 @@ impl<'a> Flows<'a> {
         let LoadRequest::Scenario(scenario, http) = &plan.request else {
             return None;
         };
-        let users = plan.connections.max(plan.max_connections) as u64;
+        let users = plan.load.most_connections() as u64;
         Some(Self {
             scenario: &**scenario,
             http: *http,
@@ -127,10 +127,10 @@ impl<'a> Flows<'a> {
                 agents: plan.agents as u64,
             },
             begun: 0,
-            seed: plan.seed ^ USERS,
+            seed: plan.load.seed ^ USERS,
             think: plan.flow_think_time.map(|mean| ThinkTime {
                 mean: nanoseconds(mean),
-                random: worker.random(plan.seed.rotate_left(32)),
+                random: worker.random(plan.load.seed.rotate_left(32)),
             }),
             longest_body: (MOST_KEPT / users.max(1)).clamp(LEAST_BODY, LONGEST_BODY),
             server: match &plan.endpoint {

@@ -224,13 +224,12 @@ mod tests {
     fn plan(expectation: Expectation) -> LoadPlan {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 80));
         let request = Request::new("GET", &"http://a/".parse().unwrap(), &[], b"").unwrap();
-        LoadPlan {
-            sampling: Some(Sampling {
+        LoadPlan::new(address.into(), "http://a/", request).with(|plan| {
+            plan.sampling = Some(Sampling {
                 check: Arc::new(expectation),
                 choice: SampleChoice::EveryNth(NonZeroU64::MIN),
-            }),
-            ..LoadPlan::new(address.into(), "http://a/", request)
-        }
+            })
+        })
     }
 
     fn judge(plan: &LoadPlan) -> Judge<'_> {
@@ -281,10 +280,7 @@ mod tests {
 
     #[test]
     fn a_wrong_status_comes_with_the_first_line_of_the_body() {
-        let none = LoadPlan {
-            sampling: None,
-            ..plan(Expectation::default())
-        };
+        let none = plan(Expectation::default()).with(|plan| plan.sampling = None);
         let only_status = plan(Expectation {
             status: Some(201),
             ..Expectation::default()

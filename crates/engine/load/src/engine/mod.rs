@@ -185,19 +185,23 @@ fn run_workers(
         return Err(PlanError::NoSuchAgent { agent, agents }.into());
     }
     raise_file_limit(most_sockets(plan, agent))?;
-    let progress: Vec<WorkerProgress> = (0..plan.threads)
+    let progress: Vec<WorkerProgress> = (0..plan.load.threads)
         .map(|_| WorkerProgress::default())
         .collect();
     let (tcp_before, quota) = (tcp_events::now(), ThrottleMeter::own());
     let (clock, origin) = (Clock::start(), SystemTime::now());
-    let budget = SharedBudget::new(plan.requests.map(|all| share_of_agent(plan, agent, all)));
-    let start_line = StartLine::new(clock, plan.threads, start.is_some());
+    let budget = SharedBudget::new(
+        plan.load
+            .requests
+            .map(|all| share_of_agent(plan, agent, all)),
+    );
+    let start_line = StartLine::new(clock, plan.load.threads, start.is_some());
     // Set by an interrupt, and by a worker that fails: the load cannot become what was planned.
     let stop = AtomicBool::new(interrupt.load(Relaxed));
     // Never carries a message: it disconnects when every worker has ended.
     let (running, ended) = channel::<Infallible>();
     let mut results: Vec<WorkerResult> = thread::scope(|scope| {
-        let workers: Vec<_> = (0..plan.threads)
+        let workers: Vec<_> = (0..plan.load.threads)
             .zip(&progress)
             .map(|(thread, progress)| {
                 let shared = Shared {
@@ -218,7 +222,7 @@ fn run_workers(
             .collect();
         drop(running);
         let starter = start.map(|start| scope.spawn(|| start_line.find_out(start, &stop)));
-        let pause = OBSERVE.min(plan.duration.unwrap_or(OBSERVE) / 10);
+        let pause = OBSERVE.min(plan.load.duration.map_or(OBSERVE, Duration::from) / 10);
         while ended.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
             observe(Progress::of(&progress));
             if interrupt.load(Relaxed) {
@@ -245,7 +249,7 @@ fn run_workers(
 /// How many sockets an agent may have open at a time.
 fn most_sockets(plan: &LoadPlan, agent: usize) -> usize {
     let share = |whole: usize| share_of_agent(plan, agent, whole as u64) as usize;
-    share(plan.connections.max(plan.max_connections)) + share(plan.streams)
+    share(plan.load.most_connections()) + share(plan.load.streams)
 }
 
 /// Which thread of which agent a worker is.
@@ -265,10 +269,10 @@ fn run_worker<'a>(
     let plan = shared.plan;
     let number = WorkerNumber::of(plan, thread.agent, thread.thread);
     // By the number among all agents, because those of this host share its CPUs.
-    if !plan.cpus.is_empty() {
-        pin_to(plan.cpus[number.worker % plan.cpus.len()])?;
+    if !plan.here.cpus.is_empty() {
+        pin_to(plan.here.cpus[number.worker % plan.here.cpus.len()])?;
     }
-    if plan.shape != LoadShape::Closed || plan.batches.is_some() || place.is_shared() {
+    if plan.load.shape != LoadShape::Closed || plan.here.batches.is_some() || place.is_shared() {
         set_exact_timers()?;
     }
     let worker = Unwired::new(shared, thread.agent, number, budget, place);
@@ -282,29 +286,32 @@ fn share_and_pacer<'a>(
     number: WorkerNumber,
     budget: &'a SharedBudget,
 ) -> (Share, Box<dyn Pacer + 'a>) {
-    let has_warmup = !plan.warmup.is_zero();
-    let users = number.share(plan.connections as u64) as usize;
-    let first_user = || number.before(plan.connections as u64) as usize;
+    let has_warmup = !plan.load.warmup.is_zero();
+    let users = number.share(plan.load.connections as u64) as usize;
+    let first_user = || number.before(plan.load.connections as u64) as usize;
     let mut connections = Share {
         connections: users,
         most_connections: users,
-        streams: number.share(plan.streams as u64) as usize,
+        streams: number.share(plan.load.streams as u64) as usize,
     };
-    let pacer: Box<dyn Pacer + 'a> = match &plan.shape {
+    let pacer: Box<dyn Pacer + 'a> = match &plan.load.shape {
         LoadShape::Closed => {
-            let requests = plan.requests.map(|all| number.share(all));
-            let enough = requests.unwrap_or(u64::MAX).div_ceil(plan.pipeline as u64);
+            let requests = plan.load.requests.map(|all| number.share(all));
+            let enough = requests
+                .unwrap_or(u64::MAX)
+                .div_ceil(plan.load.pipeline as u64);
             connections.connections = users.min(usize::try_from(enough).unwrap_or(usize::MAX));
-            match &plan.batches {
+            match &plan.here.batches {
                 Some(batches) => Box::new(Batched::new(connections.connections, batches)),
                 None => Box::new(Closed::new(requests, has_warmup)),
             }
         }
         LoadShape::Rate(schedule) => {
-            connections.most_connections = number.share(plan.max_connections as u64) as usize;
-            let random = number.random(plan.seed);
+            connections.most_connections =
+                number.share(plan.load.most_connections() as u64) as usize;
+            let random = number.random(plan.load.seed);
             let schedule = schedule.clone();
-            let ends_by_time = plan.duration.is_some();
+            let ends_by_time = plan.load.duration.is_some();
             Box::new(Rate::new(
                 schedule,
                 number,
@@ -315,15 +322,15 @@ fn share_and_pacer<'a>(
             ))
         }
         LoadShape::UsersClosed { think_time } => {
-            let (first, mean) = (first_user(), nanoseconds(**think_time));
-            let seed = plan.seed;
+            let (first, mean) = (first_user(), nanoseconds(*think_time));
+            let seed = plan.load.seed;
             Box::new(Users::<ClosedUser>::new(
                 users, first, mean, budget, has_warmup, seed,
             ))
         }
         LoadShape::UsersOpen { think_time } => {
-            let (first, mean) = (first_user(), nanoseconds(**think_time));
-            let seed = plan.seed;
+            let (first, mean) = (first_user(), nanoseconds(*think_time));
+            let seed = plan.load.seed;
             Box::new(Users::<OpenUser>::new(
                 users, first, mean, budget, has_warmup, seed,
             ))
@@ -365,10 +372,10 @@ impl<'a, 'p> Unwired<'a, 'p> {
             pacer,
             requests: Requests {
                 // Not the numbers of the arrivals, which use the sources 0 to the number of threads or users.
-                mix: RequestMix::new(plan.request.set(), number.random(!plan.seed)),
+                mix: RequestMix::new(plan.request.set(), number.random(!plan.load.seed)),
                 flows: Flows::of(plan, agent, number),
             },
-            judge: Judge::new(plan, number.random(plan.seed ^ SAMPLES)),
+            judge: Judge::new(plan, number.random(plan.load.seed ^ SAMPLES)),
             place,
         }
     }
@@ -377,8 +384,8 @@ impl<'a, 'p> Unwired<'a, 'p> {
     fn run(self, io: FirstEventLoop) -> Result<WorkerResult, Errno> {
         let plan = self.shared.plan;
         let short_body = plan.body_compared_always().map(<[u8]>::len);
-        let h1 = |requests| H1Wire::new(requests, plan.events).keeping_bodies(short_body);
-        let h2 = |requests| H2Wire::new(requests, plan.events).keeping_bodies(short_body);
+        let h1 = |requests| H1Wire::new(requests, plan.load.events).keeping_bodies(short_body);
+        let h2 = |requests| H2Wire::new(requests, plan.load.events).keeping_bodies(short_body);
         let (http1, http2) = (HttpVersion::Http1, HttpVersion::Http2);
         match &plan.request {
             LoadRequest::Set(WireRequest::Http1(requests)) => {
@@ -440,17 +447,19 @@ fn event_loop(plan: &LoadPlan, slots: usize) -> Result<FirstEventLoop, LoadError
         io,
         chooses_after: None,
     };
-    if plan.acknowledges_at_once {
+    if plan.here.acknowledges_at_once {
         return Ok(fixed(EventLoop::acknowledging().map_err(no_epoll)?));
     }
-    let is_auto = plan.event_loop == EventLoopChoice::Auto;
-    let (takes_io_uring, chooses_after) = match (plan.event_loop, plan.body_length()) {
+    let is_auto = plan.here.event_loop == EventLoopChoice::Auto;
+    let (takes_io_uring, chooses_after) = match (plan.here.event_loop, plan.body_length()) {
         (EventLoopChoice::IoUring, _) => (true, None),
         (EventLoopChoice::Epoll, _) => (false, None),
         (EventLoopChoice::Auto, Some(length)) => (length < LONG_BODY, None),
         (EventLoopChoice::Auto, None) => match &plan.request {
             // They must include every response of a mix.
-            LoadRequest::Set(WireRequest::Http1(set)) if !plan.events && plan.tls.is_none() => {
+            LoadRequest::Set(WireRequest::Http1(set))
+                if !plan.load.events && plan.tls.is_none() =>
+            {
                 (false, Some(set.requests().len() as u64))
             }
             LoadRequest::Scenario(scenario, HttpVersion::Http1) if plan.tls.is_none() => {

@@ -237,7 +237,7 @@ impl LoadPlan {
 
 /// How many of the load's connections an agent has at the beginning.
 fn given_connections(plan: &LoadPlan, agent: usize) -> u64 {
-    share_of_agent(plan, agent, plan.connections as u64)
+    share_of_agent(plan, agent, plan.load.connections as u64)
 }
 
 /// Why a load ended that has several workers, or agents.

@@ -74,16 +74,16 @@ impl DueTime {
 impl Phase {
     /// Starts the load with its warm-up, if it has one. `cost` is what the calling thread has used so far.
     pub(super) fn begin(now: Nanoseconds, plan: &LoadPlan, cost: WorkerCost) -> Self {
-        if plan.warmup.is_zero() {
+        if plan.load.warmup.is_zero() {
             Self::begin_measuring(now, plan, cost)
         } else {
-            Self::new(now, nanoseconds(plan.warmup), false, cost)
+            Self::new(now, nanoseconds(plan.load.warmup), false, cost)
         }
     }
 
     /// Starts the measured part.
     pub(super) fn begin_measuring(now: Nanoseconds, plan: &LoadPlan, cost: WorkerCost) -> Self {
-        let duration = plan.duration.map_or(Nanoseconds::MAX, nanoseconds);
+        let duration = plan.load.duration.map_or(Nanoseconds::MAX, nanoseconds);
         Self::new(now, duration, true, cost)
     }
 

@@ -39,7 +39,7 @@ pub fn assemble(plan: &LoadPlan, parts: &[PartResult]) -> LoadResult {
     let silences = Silences::common(parts.iter().map(|part| part.silences.clone()));
     let mut result = LoadResult {
         target: plan.target(),
-        load: plan.spec(),
+        load: plan.recorded(),
         ended: ended(parts.iter().map(|part| part.ended)),
         duration_s: measured.duration_s,
         requests: tally.outcomes.total(),
@@ -55,7 +55,7 @@ pub fn assemble(plan: &LoadPlan, parts: &[PartResult]) -> LoadResult {
         port_waits: counts.port_waits,
         open: open_loop(plan, &measured),
         first_byte_ns: tally.first_byte.summary(),
-        events: plan.events.then(|| events(&tally.events, 0.0)),
+        events: plan.load.events.then(|| events(&tally.events, 0.0)),
         streams: held_streams(plan, &measured),
         flows: flows(plan, &measured),
         stages: stage_rows::results(plan, measured.due.nanoseconds(), tally),
@@ -94,7 +94,7 @@ pub fn assemble(plan: &LoadPlan, parts: &[PartResult]) -> LoadResult {
 
 fn open_loop(plan: &LoadPlan, merged: &Merged) -> Option<OpenLoop> {
     let schedule = &merged.tally.schedule;
-    plan.shape.is_open().then(|| OpenLoop {
+    plan.load.shape.is_open().then(|| OpenLoop {
         due: schedule.due,
         sent: schedule.sent,
         rate_ratio: per(schedule.sent as f64, schedule.due as f64),
@@ -149,7 +149,7 @@ fn flows(plan: &LoadPlan, merged: &Merged) -> Option<Flows> {
 }
 
 fn flows_throughput(plan: &LoadPlan, tally: &FlowTally, merged: &Merged) -> Throughput {
-    if plan.shape.is_open() {
+    if plan.load.shape.is_open() {
         Throughput {
             completed: tally.completed,
             seconds: seconds(merged.due.nanoseconds()),
@@ -179,8 +179,8 @@ fn tls(tally: &HandshakeTally, parts: &[PartResult]) -> TlsResult {
 
 fn held_streams(plan: &LoadPlan, merged: &Merged) -> Option<HeldStreams> {
     let streams = &merged.tally.streams;
-    (plan.streams > 0).then(|| HeldStreams {
-        planned: plan.streams as u64,
+    (plan.load.streams > 0).then(|| HeldStreams {
+        planned: plan.load.streams as u64,
         open_at_end: merged.connections.streams_at_end,
         requests: streams.outcomes.total(),
         outcomes: streams.outcomes,
@@ -242,7 +242,7 @@ fn generator(plan: &LoadPlan, parts: &[PartResult]) -> GeneratorCost {
         event_loop: cost.event_loop(),
         client_limited: false,
         client_limited_by: None,
-        cpus: plan.cpus.clone(),
+        cpus: plan.here.cpus.clone(),
         scheduling: cost.scheduling.map(Into::into),
         throttled: throttled(parts),
     };

@@ -38,15 +38,17 @@ impl SourceAddresses {
     pub(super) fn of(plan: &LoadPlan) -> Self {
         let addresses = match &plan.endpoint {
             Endpoint::Unix(_) => Addresses::System,
-            Endpoint::Tcp(_) if !plan.sources.is_empty() => Addresses::Given(plan.sources.clone()),
+            Endpoint::Tcp(_) if !plan.here.sources.is_empty() => {
+                Addresses::Given(plan.here.sources.clone())
+            }
             Endpoint::Tcp(address) => match address.ip() {
                 IpAddr::V4(ip) if ip.is_loopback() => Addresses::Loopback,
                 _ => Addresses::System,
             },
         };
-        let many = plan.connections.max(plan.max_connections) + plan.streams > ONE_ADDRESS;
+        let many = plan.load.most_connections() + plan.load.streams > ONE_ADDRESS;
         Self {
-            at_first: many || !plan.sources.is_empty(),
+            at_first: many || !plan.here.sources.is_empty(),
             addresses,
             next: 0,
         }
@@ -110,14 +112,14 @@ mod tests {
     #[test]
     fn many_connections_use_several_addresses_at_once() {
         let mut plan = plan("127.0.0.1:80");
-        plan.connections = 50_000;
+        plan.load.connections = 50_000;
         assert!(SourceAddresses::of(&plan).take(false).is_some());
     }
 
     #[test]
     fn given_addresses_are_used_in_turn() {
         let mut plan = plan("10.0.0.1:80");
-        plan.sources = vec!["10.0.0.8".parse().unwrap(), "10.0.0.9".parse().unwrap()];
+        plan.here.sources = vec!["10.0.0.8".parse().unwrap(), "10.0.0.9".parse().unwrap()];
         let mut given = SourceAddresses::of(&plan);
         let taken: Vec<_> = (0..3).map(|_| take(&mut given, false).unwrap()).collect();
         assert_eq!(taken, ["10.0.0.8:0", "10.0.0.9:0", "10.0.0.8:0"]);

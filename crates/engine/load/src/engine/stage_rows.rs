@@ -25,7 +25,7 @@ pub(super) struct StageTally<H = LatencyHistogram> {
 }
 
 fn stages(plan: &LoadPlan) -> &[Stage] {
-    match &plan.shape {
+    match &plan.load.shape {
         LoadShape::Rate(schedule) if (2..=MOST_ROWS).contains(&schedule.stages.len()) => {
             &schedule.stages
         }

@@ -77,7 +77,7 @@ fn slow_because(result: &LoadResult, events: TcpEvents) -> Option<String> {
     let slowest = latency.summary().map_or(0, |latency| latency.max);
     let waited = match timed_out {
         0 => 0,
-        _ => nanoseconds(*result.load.timeout),
+        _ => nanoseconds(result.load.timeout),
     };
     let slow = responded.fold(timed_out, u64::saturating_add);
     events.explain(slow, slowest.max(waited))

@@ -23,7 +23,7 @@ impl WorkerNumber {
 
     /// The numbers of all threads of an agent.
     pub(super) fn all_of(plan: &LoadPlan, agent: usize) -> impl Iterator<Item = Self> {
-        (0..plan.threads).map(move |thread| Self::of(plan, agent, thread))
+        (0..plan.load.threads).map(move |thread| Self::of(plan, agent, thread))
     }
 
     /// Its share of a number that all workers share.
@@ -62,11 +62,10 @@ mod tests {
     fn plan(agents: usize, threads: usize) -> LoadPlan {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 80));
         let request = Request::new("GET", &"http://a/".parse().unwrap(), &[], b"").unwrap();
-        LoadPlan {
-            agents,
-            threads,
-            ..LoadPlan::new(address.into(), "http://a/", request)
-        }
+        LoadPlan::new(address.into(), "http://a/", request).with(|plan| {
+            plan.agents = agents;
+            plan.load.threads = threads;
+        })
     }
 
     #[test]

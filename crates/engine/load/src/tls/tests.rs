@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use prony_model::{LoadResult, Outcome};
+use prony_model::{LoadResult, Outcome, Seconds};
 use prony_testkit::certificate::Certificate;
 use prony_testkit::{connections, tls_server};
 use rustls::crypto::{CipherSuiteCommon, CryptoProvider, GetRandomFailed, SecureRandom, ring};
@@ -48,13 +48,12 @@ fn load(
 ) -> LoadResult {
     let url: HttpUrl = format!("http://{address}/").parse().unwrap();
     let request = Request::new("GET", &url, &[], b"").unwrap();
-    let plan = LoadPlan {
-        requests: Some(requests),
-        timeout: TIMEOUT,
-        tls: Some(tls.clone()),
-        event_loop,
-        ..LoadPlan::new(address.into(), url.as_str(), request)
-    };
+    let plan = LoadPlan::new(address.into(), url.as_str(), request).with(|plan| {
+        plan.load.requests = Some(requests);
+        plan.load.timeout = Seconds(TIMEOUT);
+        plan.tls = Some(tls.clone());
+        plan.here.event_loop = event_loop;
+    });
     run(&plan, &AtomicBool::new(false), &mut |_| {}).unwrap()
 }
 

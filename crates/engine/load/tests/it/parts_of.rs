@@ -89,7 +89,7 @@ pub fn interrupted_load(
     name: &str,
     is_enough: impl Fn() -> bool + Send,
 ) -> LoadResult {
-    assert!(plans.iter().all(|plan| plan.threads == 1));
+    assert!(plans.iter().all(|plan| plan.load.threads == 1));
     let (interrupt, is_over) = (&AtomicBool::new(false), &AtomicBool::new(false));
     let published: Vec<AtomicU64> = plans.iter().map(|_| AtomicU64::new(0)).collect();
     let published = &published;
@@ -171,7 +171,7 @@ fn check_sums(plan: &LoadPlan, parts: &[PartResult], whole: &LoadResult, name: &
     let longest = rows.iter().map(|row| row.duration_s).fold(0.0, f64::max);
     assert_eq!(whole.duration_s, longest, "{name}");
     let given: u64 = parts.iter().map(PartResult::connections).sum();
-    assert_eq!(given, plan.connections as u64, "{name}");
-    let threads = plan.threads * plan.agents;
+    assert_eq!(given, plan.load.connections as u64, "{name}");
+    let threads = plan.load.threads * plan.agents;
     assert_eq!(whole.load.threads, threads, "{name}");
 }

@@ -2,7 +2,6 @@
 
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use http::Method;
 use prony_load::wire::h2::StreamRequest;
@@ -21,15 +20,14 @@ pub fn plan_to(
     let url: HttpUrl = format!("http://{address}/path").parse().unwrap();
     let headers: Vec<String> = headers.iter().map(|&line| line.into()).collect();
     let request = Request::new(method, &url, &headers, body).unwrap();
-    LoadPlan {
-        connections: 3,
-        max_connections: 3,
-        threads: 2,
-        requests: Some(requests),
-        timeout: Duration::from_secs(20),
-        event_loop,
-        ..LoadPlan::new(address.into(), url.as_str(), request)
-    }
+    LoadPlan::new(address.into(), url.as_str(), request).with(|plan| {
+        plan.load.connections = 3;
+        plan.load.max_connections = Some(3);
+        plan.load.threads = 2;
+        plan.load.requests = Some(requests);
+        plan.load.timeout = Seconds::from_secs(20);
+        plan.here.event_loop = event_loop;
+    })
 }
 
 /// The same with GET, without a body.
@@ -47,20 +45,17 @@ pub fn http2_plan_to(
 ) -> LoadPlan {
     let authority = address.to_string();
     let request = StreamRequest::http(&method, "http", &authority, "/path", &[], body);
-    LoadPlan {
-        request: WireRequest::from(request.unwrap()).into(),
-        ..get_from(event_loop, address, requests)
-    }
+    get_from(event_loop, address, requests)
+        .with(|plan| plan.request = WireRequest::from(request.unwrap()).into())
 }
 
 /// The same over one connection.
 pub fn over_one_connection(plan: LoadPlan) -> LoadPlan {
-    LoadPlan {
-        connections: 1,
-        max_connections: 1,
-        threads: 1,
-        ..plan
-    }
+    plan.with(|plan| {
+        plan.load.connections = 1;
+        plan.load.max_connections = Some(1);
+        plan.load.threads = 1;
+    })
 }
 
 /// A rate, at even intervals.

@@ -1,6 +1,7 @@
 //! How loads of fleets fail: loudly, and without a trace.
 
 use prony_fleet::{LaunchError, SilentAgent};
+use prony_model::Seconds;
 use prony_testkit::processes::{await_none, write_script};
 
 use super::*;
@@ -13,11 +14,10 @@ fn after_signal(
 ) -> (FleetError, Option<SilentAgent>) {
     let server = TestServer::start();
     let fleet = launch_within(3, limits);
-    let plan = LoadPlan {
-        duration: Some(LONG),
-        event_loop,
-        ..server.plan()
-    };
+    let plan = server.plan().with(|plan| {
+        plan.load.duration = Some(Seconds(LONG));
+        plan.here.event_loop = event_loop;
+    });
     let (mut is_signalled, mut seen) = (false, None);
     let mut observe = |progress: prony_load::Progress| {
         if progress.ok > 0 && !std::mem::replace(&mut is_signalled, true) {
@@ -79,11 +79,10 @@ fn an_agent_that_is_lost_between_loads_fails_the_next_one() {
 fn a_load_that_an_agent_cannot_run_names_the_reason() {
     let server = TestServer::start();
     let fleet = launch(2);
-    let plan = LoadPlan {
+    let plan = server.plan_of(10).with(|plan| {
         // No host has a CPU of that number.
-        cpus: vec![1_000_000],
-        ..server.plan_of(10)
-    };
+        plan.here.cpus = vec![1_000_000];
+    });
     let error = run(&fleet, &plan).unwrap_err();
     assert!(matches!(error, FleetError::Failed { .. }), "{error}");
     assert!(processes::with(fleet.id()).is_empty());

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use prony_model::{Arrivals, Ended, LatencyHistogram, LoadShape, Outcome, Schedule};
+use prony_model::{Arrivals, Ended, LatencyHistogram, LoadShape, Outcome, Schedule, Seconds};
 
 use prony_load::LoadRequest;
 use prony_load::tls::HttpVersion;
@@ -16,12 +16,11 @@ fn a_load_is_divided_and_counts_equal_the_servers_own() {
     for (shape, threads, requests) in [(LoadShape::Closed, 2, 3001), (rate, 1, 1000)] {
         for event_loop in LOOPS {
             let server = TestServer::start();
-            let plan = LoadPlan {
-                shape: shape.clone(),
-                threads,
-                event_loop,
-                ..server.plan_of(requests)
-            };
+            let plan = server.plan_of(requests).with(|plan| {
+                plan.load.shape = shape.clone();
+                plan.load.threads = threads;
+                plan.here.event_loop = event_loop;
+            });
             let result = run(&launch(3), &plan).unwrap();
             let ok = result.outcomes[Outcome::Ok];
             let counted = [result.requests, ok, server.count()];
@@ -73,13 +72,13 @@ fn the_next_load_continues_after_the_flows_of_the_last() {
     let fleet = launch(3);
     for (load, event_loop) in [LOOPS, LOOPS].concat().into_iter().enumerate() {
         let request = LoadRequest::Scenario(scenario.clone(), HttpVersion::Http1);
-        let plan = LoadPlan {
-            connections: 3,
-            max_connections: 3,
-            requests: Some(7),
-            event_loop,
-            ..LoadPlan::new(address.into(), format!("http://{address}/"), request)
-        };
+        let plan =
+            LoadPlan::new(address.into(), format!("http://{address}/"), request).with(|plan| {
+                plan.load.connections = 3;
+                plan.load.max_connections = Some(3);
+                plan.load.requests = Some(7);
+                plan.here.event_loop = event_loop;
+            });
         assert_eq!(run(&fleet, &plan).unwrap().flows.unwrap().ok, 7);
         let lines = server.lines();
         let number = |line: &String| line["GET /".len()..].parse::<u64>().unwrap();
@@ -99,13 +98,12 @@ fn the_first_agents_run_a_load_of_fewer() {
         let fleet = launch(3);
         let mut total = 0;
         for agents in [1, 3, 2] {
-            let plan = LoadPlan {
-                agents,
-                connections: agents,
-                max_connections: agents,
-                event_loop,
-                ..server.plan_of(30)
-            };
+            let plan = server.plan_of(30).with(|plan| {
+                plan.agents = agents;
+                plan.load.connections = agents;
+                plan.load.max_connections = Some(agents);
+                plan.here.event_loop = event_loop;
+            });
             let result = fleet
                 .run(&plan, &AtomicBool::new(false), &mut |_| {})
                 .unwrap();
@@ -123,10 +121,7 @@ fn the_first_agents_run_a_load_of_fewer() {
 fn a_load_of_more_agents_than_there_are_is_refused() {
     let server = TestServer::start();
     let fleet = launch(2);
-    let plan = LoadPlan {
-        agents: 3,
-        ..server.plan_of(10)
-    };
+    let plan = server.plan_of(10).with(|plan| plan.agents = 3);
     let error = fleet.run(&plan, &AtomicBool::new(false), &mut |_| {});
     let error = fleet_error(error.unwrap_err()).to_string();
     let expected = "the load is for 3 agents, and the fleet has 2: use fewer, or start more";
@@ -140,11 +135,10 @@ fn an_interrupt_gives_the_result_so_far() {
     for event_loop in LOOPS {
         let server = TestServer::start();
         let fleet = launch(2);
-        let plan = LoadPlan {
-            duration: Some(LONG),
-            event_loop,
-            ..server.plan()
-        };
+        let plan = server.plan().with(|plan| {
+            plan.load.duration = Some(Seconds(LONG));
+            plan.here.event_loop = event_loop;
+        });
         let interrupt = AtomicBool::new(false);
         let mut seen = 0;
         let mut observe = |progress: prony_load::Progress| {
@@ -168,10 +162,9 @@ fn an_interrupt_gives_the_result_so_far() {
 fn an_interrupt_before_the_start_ends_the_load() {
     let server = TestServer::start();
     let fleet = launch(2);
-    let plan = LoadPlan {
-        duration: Some(LONG),
-        ..server.plan()
-    };
+    let plan = server
+        .plan()
+        .with(|plan| plan.load.duration = Some(Seconds(LONG)));
     let (plan, interrupted) = (of_all(&fleet, &plan), AtomicBool::new(true));
     let result = fleet.run(&plan, &interrupted, &mut |_| {}).unwrap();
     assert_eq!(result.ended, Ended::Interrupted);

@@ -39,19 +39,15 @@ impl TestServer {
     fn plan(&self) -> LoadPlan {
         let url: HttpUrl = self.0.url().parse().unwrap();
         let request = Request::new("GET", &url, &[], b"").unwrap();
-        LoadPlan {
-            connections: 12,
-            max_connections: 12,
-            ..LoadPlan::new(self.0.address.into(), url.as_str(), request)
-        }
+        LoadPlan::new(self.0.address.into(), url.as_str(), request).with(|plan| {
+            plan.load.connections = 12;
+            plan.load.max_connections = Some(12);
+        })
     }
 
     /// The same with that many requests.
     fn plan_of(&self, requests: u64) -> LoadPlan {
-        LoadPlan {
-            requests: Some(requests),
-            ..self.plan()
-        }
+        self.plan().with(|plan| plan.load.requests = Some(requests))
     }
 }
 
@@ -75,10 +71,7 @@ fn launch_within(agents: usize, limits: Limits) -> Fleet {
 
 /// The load of all its agents.
 fn of_all(fleet: &Fleet, plan: &LoadPlan) -> LoadPlan {
-    LoadPlan {
-        agents: fleet.hosts().len(),
-        ..plan.clone()
-    }
+    plan.clone().with(|plan| plan.agents = fleet.hosts().len())
 }
 
 /// Runs the load on all agents.

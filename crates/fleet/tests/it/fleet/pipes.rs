@@ -1,5 +1,6 @@
 //! An agent whose fleet is gone ends by itself.
 
+use prony_model::Seconds;
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{ChildStdin, Command, ExitStatus, Stdio};
 
@@ -147,10 +148,9 @@ fn when_the_fleet_is_killed_no_agent_is_left() {
     if let Ok(file) = std::env::var(ID_FILE) {
         let server = TestServer::start();
         let fleet = launch(3);
-        let plan = LoadPlan {
-            duration: Some(LONG),
-            ..server.plan()
-        };
+        let plan = server
+            .plan()
+            .with(|plan| plan.load.duration = Some(Seconds(LONG)));
         thread::scope(|scope| {
             scope.spawn(|| {
                 until("a response", || (server.count() > 0).then_some(()));

@@ -40,11 +40,10 @@ impl Launcher for Staggered {
 /// How far apart the first requests of agents arrived whose clocks are apart.
 fn spread(fleet: &Fleet, event_loop: EventLoopChoice) -> Duration {
     let server = TestServer::start();
-    let plan = LoadPlan {
-        connections: 3,
-        event_loop,
-        ..server.plan_of(30)
-    };
+    let plan = server.plan_of(30).with(|plan| {
+        plan.load.connections = 3;
+        plan.here.event_loop = event_loop;
+    });
     let result = run(fleet, &plan).unwrap();
     // When the first request of each connection arrived.
     let mut arrivals = BTreeMap::new();

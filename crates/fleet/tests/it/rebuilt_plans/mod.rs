@@ -17,7 +17,7 @@ use prony_load::{
     Endpoint, EventLoopChoice, Expectation, HttpUrl, LoadPlan, LoadRequest, Order, PlanDocument,
     RequestParts, RequestSet, ResponseCheck, SampleChoice, Sampling, run,
 };
-use prony_model::{LoadResult, Outcomes, Protocol};
+use prony_model::{LoadResult, Outcomes, Protocol, Seconds};
 use prony_testkit::certificate::Certificate;
 use prony_testkit::contains;
 use recorder::{Recorded, Recorder};
@@ -59,10 +59,7 @@ fn load(plan: &LoadPlan, server: &Recorder) -> Seen {
 /// What both plans do over each event loop, which is the same.
 fn same(plan: LoadPlan, server: &Recorder) -> Seen {
     let each = EVENT_LOOPS.map(|event_loop| {
-        let plan = LoadPlan {
-            event_loop,
-            ..plan.clone()
-        };
+        let plan = plan.clone().with(|plan| plan.here.event_loop = event_loop);
         let (rebuilt, _) = rebuilt(&plan);
         let here = load(&plan, server);
         assert_eq!(load(&rebuilt, server), here, "{event_loop}");
@@ -74,12 +71,11 @@ fn same(plan: LoadPlan, server: &Recorder) -> Seen {
 }
 
 fn plan(server: &Recorder, url: &str, request: impl Into<LoadRequest>) -> LoadPlan {
-    LoadPlan {
-        requests: Some(REQUESTS),
-        timeout: Duration::from_secs(30),
-        seed: 7,
-        ..LoadPlan::new(Endpoint::Tcp(server.address), url, request)
-    }
+    LoadPlan::new(Endpoint::Tcp(server.address), url, request).with(|plan| {
+        plan.load.requests = Some(REQUESTS);
+        plan.load.timeout = Seconds::from_secs(30);
+        plan.load.seed = 7;
+    })
 }
 
 fn sampling(check: impl ResponseCheck + 'static) -> Option<Sampling> {
@@ -118,14 +114,13 @@ fn mixed(server: &Recorder, protocol: Protocol) -> LoadPlan {
     ];
     let set = RequestSet::new(requests, Order::Random(vec![5, 3, 1])).unwrap();
     let secure = protocol.is_tls().then(|| secure(server, http));
-    LoadPlan {
-        tls: secure.map(|it| it.client("localhost", Offer::Only(http)).unwrap()),
-        sampling: sampling(Expectation {
+    plan(server, url("/").as_str(), set.encode(http).unwrap()).with(|plan| {
+        plan.tls = secure.map(|it| it.client("localhost", Offer::Only(http)).unwrap());
+        plan.sampling = sampling(Expectation {
             status: Some(200),
             ..Expectation::default()
-        }),
-        ..plan(server, url("/").as_str(), set.encode(http).unwrap())
-    }
+        });
+    })
 }
 
 #[test]
@@ -164,10 +159,8 @@ fn the_same_calls_are_sent() {
             body: Some(b"\x0a\x05hellO".to_vec()),
             ..Expectation::default()
         };
-        let plan = LoadPlan {
-            sampling: sampling(expected),
-            ..plan(&server, "http://a", call.encode().unwrap())
-        };
+        let plan = plan(&server, "http://a", call.encode().unwrap())
+            .with(|plan| plan.sampling = sampling(expected));
         let seen = same(plan, &server);
         assert!(seen.requests[0].body.ends_with(&message));
         contains(&seen.wrong.unwrap(), difference);
@@ -181,10 +174,7 @@ fn the_same_events_are_counted() {
         let url: HttpUrl = format!("http://{}/events", server.address).parse().unwrap();
         let request = RequestParts::new("GET", &url, &[], b"").unwrap();
         let request = RequestSet::from(request).encode(protocol.into()).unwrap();
-        let plan = LoadPlan {
-            events: true,
-            ..plan(&server, url.as_str(), request)
-        };
+        let plan = plan(&server, url.as_str(), request).with(|plan| plan.load.events = true);
         assert_eq!(same(plan, &server).events, Some(2 * REQUESTS));
     }
 }
@@ -205,11 +195,10 @@ fn a_client_certificate_and_resumption_travel_without_files() {
             highest: version,
         };
         let client = settings.client("localhost", Offer::Only(HttpVersion::Http1));
-        let plan = LoadPlan {
-            tls: Some(client.unwrap()),
-            requests_per_connection: NonZeroU64::new(10),
-            ..mixed(&server, Protocol::Https11)
-        };
+        let plan = mixed(&server, Protocol::Https11).with(|plan| {
+            plan.tls = Some(client.unwrap());
+            plan.load.requests_per_connection = Some(10);
+        });
         let seen = same(plan, &server);
         let first = &seen.requests[0].connection;
         let last = &seen.requests[REQUESTS as usize - 1].connection;
@@ -241,10 +230,7 @@ fn the_size_of_a_document_is_that_of_its_content() {
     let Ok(client) = TlsSettings::default().client("localhost", offer) else {
         return;
     };
-    let plan = LoadPlan {
-        tls: Some(client),
-        ..mixed(&server, Protocol::Http11)
-    };
+    let plan = mixed(&server, Protocol::Http11).with(|plan| plan.tls = Some(client));
     let (_, text) = rebuilt(&plan);
     assert!(text.len() < 2_000_000, "{}", text.len());
 }

@@ -62,16 +62,10 @@ fn a_hurl_file_travels_with_its_files_and_values() {
         let folder = tempfile::tempdir().unwrap();
         let scenario = Arc::new(hurl(&server, folder.path()));
         let request = LoadRequest::Scenario(scenario, protocol.into());
-        let plan = LoadPlan {
-            requests: Some(7),
-            ..plan(&server, "http://a", request)
-        };
+        let plan = plan(&server, "http://a", request).with(|plan| plan.load.requests = Some(7));
         // A load goes on with the next row, so the documents are those before it.
         let texts = EVENT_LOOPS.map(|event_loop| {
-            let plan = LoadPlan {
-                event_loop,
-                ..plan.clone()
-            };
+            let plan = plan.clone().with(|plan| plan.here.event_loop = event_loop);
             rebuilt(&plan).1
         });
         let here = load(&plan, &server);
@@ -96,10 +90,7 @@ fn a_scenario_goes_on_with_its_next_row_on_other_hosts() {
     let folder = tempfile::tempdir().unwrap();
     let scenario = Arc::new(hurl(&server, folder.path()));
     let request = LoadRequest::Scenario(scenario.clone(), HttpVersion::Http1);
-    let plan = LoadPlan {
-        requests: Some(5),
-        ..plan(&server, "http://a", request)
-    };
+    let plan = plan(&server, "http://a", request).with(|plan| plan.load.requests = Some(5));
     load(&plan, &server);
     let (rebuilt, _) = rebuilt(&plan);
     let seen = load(&rebuilt, &server);
@@ -148,10 +139,7 @@ pub fn workload_plan(server: &Recorder, response: &str) -> LoadPlan {
     let exchange = workload.exchange().unwrap();
     let check = ExpectedResponse::new(exchange, &files).unwrap();
     let (url, wire) = request.encode(&server.address.to_string()).unwrap();
-    LoadPlan {
-        sampling: sampling(check.to(&request)),
-        ..plan(server, &url, wire)
-    }
+    plan(server, &url, wire).with(|plan| plan.sampling = sampling(check.to(&request)))
 }
 
 /// With values that differ: in a path, a query, a form, a cookie and the user of basic authentication.

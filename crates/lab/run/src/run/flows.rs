@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
 use prony_load::{LoadPlan, LoadRequest, Mismatch, negotiate};
-use prony_model::{FlowEntry, LoadResult, Outcome, WrongResponse};
+use prony_model::{FlowEntry, LoadResult, Outcome, Seconds, WrongResponse};
 
 use super::process::Target;
 use super::verify::{Fault, Verified, is_unavailable};
@@ -28,17 +28,17 @@ pub(super) fn go_through(
     let content = scenario.at(&target.authority);
     let content = content.map_err(|error| no_response(&error))?;
     let url = content.server().as_str().to_owned();
-    let plan = LoadPlan {
-        requests: Some(flows.into()),
-        duration: Some(LONGEST_FLOW * flows),
-        timeout,
-        tls: target.client.clone(),
-        ..LoadPlan::new(
-            target.address.into(),
-            url,
-            LoadRequest::Scenario(content, scenario.http()),
-        )
-    };
+    let plan = LoadPlan::new(
+        target.address.into(),
+        url,
+        LoadRequest::Scenario(content, scenario.http()),
+    )
+    .with(|plan| {
+        plan.load.requests = Some(flows.into());
+        plan.load.duration = Some(Seconds(LONGEST_FLOW * flows));
+        plan.load.timeout = Seconds(timeout);
+        plan.tls = target.client.clone();
+    });
     let stop = AtomicBool::new(false);
     let result = prony_load::run(&plan, &stop, &mut |_| {
         stop.store(interrupt.load(Relaxed), Relaxed);

@@ -120,17 +120,13 @@ impl<'a> Generator<'a> {
             return plan;
         };
         let sharing = agents.sharing(spec);
-        let cpus = if agents.are_here {
-            plan.cpus
-        } else {
-            Vec::new()
-        };
-        LoadPlan {
-            agents: sharing.agents,
-            threads: sharing.threads,
-            cpus,
-            ..plan
-        }
+        plan.with(|plan| {
+            plan.agents = sharing.agents;
+            plan.load.threads = sharing.threads;
+            if !agents.are_here {
+                plan.here.cpus.clear();
+            }
+        })
     }
 }
 
@@ -200,14 +196,13 @@ mod tests {
             let mut spec = spec(1);
             spec.connections = connections;
             spec.threads = agents(12, 4).threads_of(&spec);
-            let plan = LoadPlan {
-                connections,
-                max_connections: connections,
-                requests: Some(1000),
-                ..load_plan()
-            };
+            let plan = load_plan().with(|plan| {
+                plan.load.connections = connections;
+                plan.load.max_connections = Some(connections);
+                plan.load.requests = Some(1000);
+            });
             let plan = generator.divide(&spec, plan);
-            assert_eq!((plan.agents, plan.threads), shared, "{connections}");
+            assert_eq!((plan.agents, plan.load.threads), shared, "{connections}");
             assert_eq!(plan.validate(), Ok(()));
         }
     }
@@ -231,7 +226,7 @@ mod tests {
         let generator = Generator::agents(&Losing, agents(3, 1));
         assert_eq!(generator.lost(), None);
         let plan = generator.divide(&spec(3), load_plan());
-        assert_eq!((plan.agents, plan.threads), (3, 1));
+        assert_eq!((plan.agents, plan.load.threads), (3, 1));
         let load = generator.run(&plan, &AtomicBool::new(false), &mut |_| {});
         assert!(load.is_err());
         assert_eq!(generator.lost(), Some("agent 2 on node-b: it ended"));

@@ -103,10 +103,7 @@ impl<'a> VirtualServer<'a> {
 
     /// Warms it up until it is steady.
     pub fn search(&self, limit: Duration, interrupt: &AtomicBool) -> Result<WarmedUp, LoadError> {
-        let plan = LoadPlan {
-            shape: self.shape.clone(),
-            ..load_plan()
-        };
+        let plan = load_plan().with(|plan| plan.load.shape = self.shape.clone());
         let observe = &mut |so_far| self.observed.borrow_mut().push(so_far);
         search(&plan, limit, &mut &*self, self, interrupt, observe)
     }

@@ -1,7 +1,6 @@
 //! One trial: start, ready, load and sample, reconcile, stop.
 
 use std::fmt::Display;
-use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
@@ -9,11 +8,12 @@ use std::time::Duration;
 use prony_driver::Tool;
 use prony_kernel::ThrottleMeter;
 use prony_load::{
-    Batches, LoadPlan, LoadRequest, LoadRunner, Progress, ResponseCheck, SampleChoice, Sampling,
+    Batches, Here, LoadPlan, LoadRequest, LoadRunner, Progress, ResponseCheck, SampleChoice,
+    Sampling,
 };
 use prony_model::{
     FailureKind, LoadResult, LoadShape, LoadSpec, LogLines, LogTail, MeasuredBy, Measurement,
-    Outcome, ProcessStart, TrialRecord, TrialResult, WarmUp,
+    Outcome, ProcessStart, Seconds, TrialRecord, TrialResult, WarmUp,
 };
 use prony_server::{Probe, Wrapper};
 
@@ -296,11 +296,10 @@ impl TrialSetup<'_> {
         let plan = self.plan(server, counted.clone())?;
         let plan = match batches {
             None => plan,
-            Some(batches) => LoadPlan {
-                requests: None,
-                batches: Some(batches),
-                ..plan
-            },
+            Some(batches) => plan.with(|plan| {
+                plan.load.requests = None;
+                plan.here.batches = Some(batches);
+            }),
         };
         let stop = AtomicBool::new(false);
         let result = self.generator.run(&plan, &stop, &mut |progress| {
@@ -390,32 +389,26 @@ impl TrialSetup<'_> {
         let target = self.target(server)?;
         let requests = self.requests(&target, counted);
         let requests = requests.map_err(failed(FailureKind::Load))?;
+        let is_counted = spec.by == MeasuredBy::Instructions;
         let plan = LoadPlan {
             flow_think_time: flow_think_time(spec),
-            shape: spec.shape.clone(),
-            connections: spec.connections,
-            max_connections: spec.most_connections(),
-            pipeline: spec.pipeline,
-            requests_per_connection: spec.requests_per_connection.and_then(NonZeroU64::new),
-            threads: spec.threads,
-            duration: match spec.by {
-                MeasuredBy::Time => spec.duration.map(|duration| *duration),
-                MeasuredBy::Instructions => Some(longest_load()),
+            load: LoadSpec {
+                duration: if is_counted {
+                    Some(Seconds(longest_load()))
+                } else {
+                    spec.duration
+                },
+                events: spec.events || self.task.workload.is_stream(),
+                ..spec.clone()
             },
             overtime: true,
-            requests: spec.requests,
-            warmup: *spec.warmup,
-            timeout: *spec.timeout,
-            deadline: spec.deadline.map(|deadline| *deadline),
-            seed: spec.seed,
-            spin: spec.spin,
-            streams: spec.streams,
-            first_byte: spec.first_byte,
-            events: spec.events || self.task.workload.is_stream(),
-            cpus: self.bench.cpus.load.clone(),
             tls: target.client,
-            // A wait for an acknowledgement costs the server no instructions.
-            acknowledges_at_once: spec.by == MeasuredBy::Instructions,
+            here: Here {
+                cpus: self.bench.cpus.load.clone(),
+                // A wait for an acknowledgement costs the server no instructions.
+                acknowledges_at_once: is_counted,
+                ..Here::default()
+            },
             ..requests
         };
         Ok(self.generator.divide(spec, plan))

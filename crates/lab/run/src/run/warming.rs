@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use prony_load::{LoadPlan, LoadRunner, Progress};
-use prony_model::{LoadResult, LoadShape, Outcome, RateCourse};
+use prony_model::{LoadResult, LoadShape, Outcome, RateCourse, Seconds};
 use prony_server::ProcessTree;
 use prony_stats::{Course, Pace, Reading, Warmth};
 
@@ -107,12 +107,11 @@ pub fn search(
     interrupt: &AtomicBool,
     observe: &mut dyn FnMut(Duration),
 ) -> Result<WarmedUp, prony_load::LoadError> {
-    let plan = LoadPlan {
-        warmup: NEVER,
-        overtime: false,
-        ..plan.clone()
-    };
-    let mut watch = Watch::begin(server, pace(&plan.shape));
+    let plan = plan.clone().with(|plan| {
+        plan.load.warmup = Seconds(NEVER);
+        plan.overtime = false;
+    });
+    let mut watch = Watch::begin(server, pace(&plan.load.shape));
     let stop = AtomicBool::new(false);
     let load = runner.run(&plan, &stop, &mut |progress| {
         let so_far = server.elapsed();

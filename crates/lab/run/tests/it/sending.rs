@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use prony_load::{Conversation, EventLoopChoice, LoadPlan, Response, SampleChoice, Sampling};
-use prony_model::LoadResult;
+use prony_model::{LoadResult, Seconds};
 use prony_run::{ExpectedResponse, Files, PreparedRequest, Workload};
 
 const TIMEOUT: Duration = Duration::from_secs(30);
@@ -43,14 +43,13 @@ pub fn load(
 ) -> LoadResult {
     let (request, check) = prepared(workload, folder).unwrap();
     let (url, request) = request.encode(&server.to_string()).unwrap();
-    let plan = change(LoadPlan {
-        timeout: TIMEOUT,
-        sampling: Some(Sampling {
+    let plan = change(LoadPlan::new(server.into(), url, request).with(|plan| {
+        plan.load.timeout = Seconds(TIMEOUT);
+        plan.sampling = Some(Sampling {
             check: Arc::new(check),
             choice,
-        }),
-        ..LoadPlan::new(server.into(), url, request)
-    });
+        });
+    }));
     prony_load::run(&plan, &AtomicBool::new(false), &mut |_| {}).unwrap()
 }
 

@@ -5,7 +5,9 @@ use std::io;
 use std::net::SocketAddr;
 
 use prony_load::{HttpUrl, LoadPlan, Request};
-use prony_model::{Arrivals, LoadResult, LoadShape, MachineNoise, Outcome, Schedule, ServerCost};
+use prony_model::{
+    Arrivals, LoadResult, LoadShape, MachineNoise, Outcome, Schedule, Seconds, ServerCost,
+};
 use prony_server::Sampler;
 use serde::Serialize;
 
@@ -46,13 +48,14 @@ impl Engine {
     /// Measures it, and the noise of the machine meanwhile.
     pub fn measure(bench: &CalibrationBench<'_>) -> Result<(Self, MachineNoise), Box<dyn Error>> {
         let times = &bench.times;
-        let loaded = Loaded::by(bench, |plan| LoadPlan {
-            shape: LoadShape::Closed,
-            connections: CONNECTIONS,
-            duration: Some(times.engine),
-            overtime: true,
-            warmup: times.engine_warmup,
-            ..plan
+        let loaded = Loaded::by(bench, |plan| {
+            plan.with(|plan| {
+                plan.load.shape = LoadShape::Closed;
+                plan.load.connections = CONNECTIONS;
+                plan.load.duration = Some(Seconds(times.engine));
+                plan.overtime = true;
+                plan.load.warmup = Seconds(times.engine_warmup);
+            })
         })?;
         Ok((Self::of(&loaded), loaded.noise))
     }
@@ -133,14 +136,15 @@ fn rising(bench: &CalibrationBench<'_>, spin: bool) -> Result<Vec<AtRate>, Box<d
 
 fn at(bench: &CalibrationBench<'_>, per_s: f64, spin: bool) -> Result<AtRate, Box<dyn Error>> {
     let times = &bench.times;
-    let loaded = Loaded::by(bench, |plan| LoadPlan {
-        shape: LoadShape::Rate(Schedule::constant(Arrivals::Even, per_s)),
-        connections: CONNECTIONS,
-        max_connections: CONNECTIONS,
-        duration: Some(times.duration_at(per_s)),
-        warmup: times.rate_warmup,
-        spin,
-        ..plan
+    let loaded = Loaded::by(bench, |plan| {
+        plan.with(|plan| {
+            plan.load.shape = LoadShape::Rate(Schedule::constant(Arrivals::Even, per_s));
+            plan.load.connections = CONNECTIONS;
+            plan.load.max_connections = Some(CONNECTIONS);
+            plan.load.duration = Some(Seconds(times.duration_at(per_s)));
+            plan.load.warmup = Seconds(times.rate_warmup);
+            plan.load.spin = spin;
+        })
     })?;
     let result = loaded.result;
     let open = result.open.unwrap_or_default();
@@ -248,10 +252,10 @@ fn hello(
         .host()
         .parse::<SocketAddr>()
         .map_err(io::Error::other)?;
-    Ok(LoadPlan {
-        cpus: bench.load_cpu().to_vec(),
-        ..LoadPlan::new(address.into(), text, Request::new("GET", &url, &[], b"")?)
-    })
+    Ok(
+        LoadPlan::new(address.into(), text, Request::new("GET", &url, &[], b"")?)
+            .with(|plan| plan.here.cpus = bench.load_cpu().to_vec()),
+    )
 }
 
 #[cfg(test)]

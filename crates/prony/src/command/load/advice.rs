@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use prony_load::tls::HttpVersion;
 use prony_load::{HttpUrl, LoadPlan, Order, RequestParts, RequestSet, Response, Scheme, exchange};
-use prony_model::{Ended, LoadResult, LoadShape, Outcome, Protocol};
+use prony_model::{Ended, LoadResult, LoadSpec, Outcome, Protocol, Seconds};
 use prony_run::run::other_scheme;
 
 use crate::tls::{Offered, SPEAKS_TLS};
@@ -40,7 +40,7 @@ fn of_protocol(plan: &LoadPlan, result: &LoadResult) -> Option<&'static str> {
     if !are_bad_requests && !did_break {
         return None;
     }
-    if other_scheme(&plan.endpoint, Scheme::Http, plan.timeout).is_some() {
+    if other_scheme(&plan.endpoint, Scheme::Http, *plan.load.timeout).is_some() {
         return Some(SPEAKS_TLS);
     }
     // A server that responded over HTTP/1.1 understands it, even if it refused every request.
@@ -53,7 +53,7 @@ fn of_protocol(plan: &LoadPlan, result: &LoadResult) -> Option<&'static str> {
 fn of_event_stream(plan: &LoadPlan, result: &LoadResult) -> Option<&'static str> {
     let endless = result.outcomes[Outcome::TimedOut] + result.outcomes[Outcome::Unfinished];
     let is_one_request = result.flows.is_none() && !result.target.protocol.is_grpc();
-    if plan.events || !is_one_request || endless == 0 || endless < result.outcomes.total() {
+    if plan.load.events || !is_one_request || endless == 0 || endless < result.outcomes.total() {
         return None;
     }
     streams_events(plan)
@@ -65,21 +65,16 @@ const EVENTS_WITHIN: Duration = Duration::from_secs(1);
 
 fn streams_events(plan: &LoadPlan) -> bool {
     let one = LoadPlan {
-        shape: LoadShape::Closed,
-        connections: 1,
-        max_connections: 1,
-        threads: 1,
+        load: LoadSpec {
+            duration: Some(Seconds(EVENTS_WITHIN)),
+            requests: Some(1),
+            timeout: Seconds(EVENTS_WITHIN),
+            seed: plan.load.seed,
+            events: true,
+            ..LoadSpec::default()
+        },
         agents: 1,
-        duration: Some(EVENTS_WITHIN),
-        requests: Some(1),
         overtime: false,
-        batches: None,
-        warmup: Duration::ZERO,
-        timeout: EVENTS_WITHIN,
-        deadline: None,
-        pipeline: 1,
-        streams: 0,
-        events: true,
         sampling: None,
         ..plan.clone()
     };
@@ -97,5 +92,11 @@ fn response_over_http2(plan: &LoadPlan) -> Option<Response> {
     let head = RequestParts::new("HEAD", &url, &[], b"").ok()?;
     let requests = RequestSet::new(vec![head], Order::InTurn).ok()?;
     let request = requests.encode(HttpVersion::Http2).ok()?;
-    exchange(&plan.endpoint, &request, None, plan.timeout.min(MOST_WAIT)).ok()
+    exchange(
+        &plan.endpoint,
+        &request,
+        None,
+        MOST_WAIT.min(*plan.load.timeout),
+    )
+    .ok()
 }

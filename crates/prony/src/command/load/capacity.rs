@@ -11,7 +11,9 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use prony_load::{Endpoint, LoadError, LoadPlan, Progress};
 use prony_model::objective::Objectives;
-use prony_model::{Ended as LoadEnded, LoadResult, LoadShape, Outcome as RequestOutcome, Schedule};
+use prony_model::{
+    Ended as LoadEnded, LoadResult, LoadShape, Outcome as RequestOutcome, Schedule, Seconds,
+};
 use prony_run::capacity::{
     CapacityResult, Ended, Found, Generator, Lengths, Loaded, Observed, Planned, Precision,
     Question, Seen, chart_svg, find, is_hopeless,
@@ -83,7 +85,7 @@ impl CapacityArguments {
             },
             budget: self.budget.unwrap_or(Lengths::USUAL_BUDGET),
             curve_steps: self.curve_steps,
-            seed: search.plan.seed,
+            seed: search.plan.load.seed,
         }
     }
 }
@@ -217,17 +219,17 @@ impl Generator for SearchLoads<'_> {
     }
 
     fn closed_loop(&mut self) -> Result<Option<LoadResult>, LoadError> {
-        if self.plan.spec().flows {
+        if self.plan.recorded().flows {
             return self.closed_flows();
         }
         let mut plan = self.closed(CLOSED_LOOP);
-        plan.warmup = plan.warmup.min(CLOSED_LOOP);
+        plan.load.warmup = plan.load.warmup.min(Seconds(CLOSED_LOOP));
         let mut result = self.run(&plan, |_| false)?;
         if result.outcomes[RequestOutcome::Ok] == 0 && !self.is_stopped() {
             // The server may need longer to respond.
-            plan = self.closed(plan.timeout);
-            plan.requests = Some(plan.connections as u64);
-            plan.warmup = Duration::ZERO;
+            plan = self.closed(*plan.load.timeout);
+            plan.load.requests = Some(plan.load.connections as u64);
+            plan.load.warmup = Seconds::ZERO;
             result = self.run(&plan, |_| false)?;
         }
         Ok(self.first_result(&plan, result))
@@ -280,7 +282,7 @@ impl SearchLoads<'_> {
             Endpoint::Tcp(address) => Some(address),
             Endpoint::Unix(_) => None,
         };
-        OutsideMeter::start(address, &self.plan.cpus).ok()
+        OutsideMeter::start(address, &self.plan.here.cpus).ok()
     }
 
     fn is_out_of_time(&self, planned: &Planned) -> bool {
@@ -290,15 +292,14 @@ impl SearchLoads<'_> {
     /// A closed loop whose users go through whole flows: first through one each and then, if that did not take long, as
     /// often as the time allows. So every flow has all of its requests.
     fn closed_flows(&mut self) -> Result<Option<LoadResult>, LoadError> {
-        let mut plan = LoadPlan {
-            requests: Some(self.plan.connections as u64),
-            warmup: Duration::ZERO,
-            ..self.closed(self.budget)
-        };
+        let mut plan = self.closed(self.budget).with(|plan| {
+            plan.load.requests = Some(plan.load.connections as u64);
+            plan.load.warmup = Seconds::ZERO;
+        });
         let mut result = self.run(&plan, |_| false)?;
         let times = CLOSED_LOOP.as_secs_f64() / result.duration_s.max(LEAST_LOOP_S);
         if result.is_any_ok() && times >= 2.0 && !self.is_stopped() {
-            plan.requests = plan.requests.map(|users| users * times as u64);
+            plan.load.requests = plan.load.requests.map(|users| users * times as u64);
             result = self.run(&plan, |_| false)?;
         }
         Ok(self.first_result(&plan, result))
@@ -330,18 +331,17 @@ impl SearchLoads<'_> {
     /// single flow is ok.
     /// Gives the outcome of the rate if that does not happen.
     fn settle(&self, planned: &Planned) -> Result<Option<Loaded>, LoadError> {
-        let plan = LoadPlan {
-            connections: 1,
-            max_connections: 1,
-            agents: 1,
-            threads: 1,
-            pipeline: 1,
-            requests: Some(1),
-            duration: None,
-            warmup: Duration::ZERO,
-            streams: 0,
-            ..self.closed(Duration::ZERO)
-        };
+        let plan = self.closed(Duration::ZERO).with(|plan| {
+            plan.load.connections = 1;
+            plan.load.max_connections = Some(1);
+            plan.agents = 1;
+            plan.load.threads = 1;
+            plan.load.pipeline = 1;
+            plan.load.requests = Some(1);
+            plan.load.duration = None;
+            plan.load.warmup = Seconds::ZERO;
+            plan.load.streams = 0;
+        });
         let mut tries = 1;
         loop {
             let result = self.run(&plan, |_| self.is_out_of_time(planned))?;
@@ -364,31 +364,29 @@ impl SearchLoads<'_> {
 
     /// The plan as a closed loop.
     fn closed(&self, duration: Duration) -> LoadPlan {
-        LoadPlan {
-            shape: LoadShape::Closed,
-            duration: Some(duration),
-            deadline: None,
-            spin: false,
-            ..self.plan.clone()
-        }
+        self.plan.clone().with(|plan| {
+            plan.load.shape = LoadShape::Closed;
+            plan.load.duration = Some(Seconds(duration));
+            plan.load.deadline = None;
+            plan.load.spin = false;
+        })
     }
 
     /// The plan at a rate.
     fn open(&self, planned: &Planned) -> LoadPlan {
-        let shape = match &self.plan.shape {
+        let shape = match &self.plan.load.shape {
             LoadShape::Rate(schedule) => LoadShape::Rate(Schedule {
                 burst: schedule.burst,
                 ..Schedule::constant(schedule.arrivals, planned.rate_per_s)
             }),
             other => other.clone(),
         };
-        LoadPlan {
-            shape,
-            duration: Some(planned.measured),
-            warmup: planned.warmup,
-            seed: planned.seed,
-            ..self.plan.clone()
-        }
+        self.plan.clone().with(|plan| {
+            plan.load.shape = shape;
+            plan.load.duration = Some(Seconds(planned.measured));
+            plan.load.warmup = Seconds(planned.warmup);
+            plan.load.seed = planned.seed;
+        })
     }
 
     fn is_hopeless(&self, plan: &LoadPlan, requests: f64, progress: &Progress) -> bool {
@@ -397,7 +395,7 @@ impl SearchLoads<'_> {
             errors: progress.errors,
             p50_ns: progress.p50_ns,
             p99_ns: progress.p99_ns,
-            threads: plan.threads * plan.agents,
+            threads: plan.load.threads * plan.agents,
         };
         progress.measuring && is_hopeless(self.objectives, requests, &seen)
     }

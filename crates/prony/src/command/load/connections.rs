@@ -65,7 +65,8 @@ pub struct ConnectionArguments {
 /// How many connections and threads, checked against each other.
 pub struct Sizes {
     pub connections: usize,
-    pub max_connections: usize,
+    /// Of a rate.
+    pub max_connections: Option<usize>,
     pub threads: usize,
 }
 
@@ -86,11 +87,10 @@ impl ConnectionArguments {
                     "--max-connections {most} is less than the {connections} connections (-c) that are open from the start"
                 ));
             }
-            Some(most) => most,
             None if is_rate => {
-                connections.max(MOST_AT_A_RATE.min(prony_load::connections_allowed()))
+                Some(connections.max(MOST_AT_A_RATE.min(prony_load::connections_allowed())))
             }
-            None => connections,
+            most => most,
         };
         let threads = self.threads.unwrap_or_else(|| match agents {
             1 => default_threads(cpus).min(connections),

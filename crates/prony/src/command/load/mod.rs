@@ -22,9 +22,9 @@ use std::sync::atomic::AtomicBool;
 
 use clap::{Args, ValueEnum};
 use prony_kernel::ThrottleMeter;
-use prony_load::{Endpoint, EventLoopChoice, LoadPlan, Records};
+use prony_load::{Endpoint, EventLoopChoice, Here, LoadPlan, Records};
 use prony_model::objective::{Judged, Objectives, is_missed, judge};
-use prony_model::{Ended, LatencyHistogram, LoadResult, LoadShape};
+use prony_model::{Ended, LatencyHistogram, LoadResult, LoadShape, LoadSpec, Seconds};
 use prony_server::LocalServer;
 use prony_store::write_hgrm;
 use serde::Serialize;
@@ -363,7 +363,7 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let loads = arguments.start(&mut described.plan, fleet, live, &interrupt)?;
     let own_server = described.server.as_ref();
     let server_cpus = own_server.map_or(&[][..], ReadyServer::own_cpus);
-    let cpus = cpus_beside(&described.plan.cpus, server_cpus);
+    let cpus = cpus_beside(&described.plan.here.cpus, server_cpus);
     let telemetry = outlets.start(&described.plan, &cpus)?;
     let server_quota = server_quota(&described.plan.endpoint, watched.as_ref());
     let shown = ShownLoad {
@@ -578,32 +578,38 @@ impl Arguments {
         let nowhere = Endpoint::Tcp(([127, 0, 0, 1], 0).into());
         let request = sent.content.encode(transport.expected())?;
         let mut plan = LoadPlan {
-            shape: load_shape,
+            load: LoadSpec {
+                shape: load_shape,
+                connections: sizes.connections,
+                max_connections: sizes.max_connections,
+                threads: sizes.threads,
+                duration: time.measured(stages).map(Seconds),
+                requests: time.requests.map(NonZeroU64::get),
+                warmup: Seconds(time.warmup.unwrap_or_default()),
+                timeout: Seconds(time.timeout),
+                deadline: shape.deadline.map(Seconds),
+                seed: shape.seed(),
+                spin: shape.spin,
+                streams: responses.streams.unwrap_or(0),
+                first_byte: responses.first_byte,
+                events: responses.sse || responses.streams.is_some(),
+                ..LoadSpec::default()
+            },
             flow_think_time,
-            connections: sizes.connections,
-            max_connections: sizes.max_connections,
-            threads: sizes.threads,
             agents,
-            duration: time.measured(stages),
-            requests: time.requests.map(NonZeroU64::get),
-            warmup: time.warmup.unwrap_or_default(),
-            timeout: time.timeout,
-            deadline: shape.deadline,
-            spin: shape.spin,
-            event_loop: self.generator.event_loop.into(),
-            sources: connections.source.clone(),
-            cpus,
             sampling: match (responses.sampling()?, &server) {
                 (None, Some(server)) => server.sampling(),
                 (own, _) => own,
             },
-            seed: shape.seed(),
-            first_byte: responses.first_byte,
             slow_from_ns: required
                 .of_load()
                 .map_or(Vec::new(), Objectives::slow_from_ns),
-            events: responses.sse || responses.streams.is_some(),
-            streams: responses.streams.unwrap_or(0),
+            here: Here {
+                event_loop: self.generator.event_loop.into(),
+                sources: connections.source.clone(),
+                cpus,
+                ..Here::default()
+            },
             ..LoadPlan::new(nowhere, &sent.url, request)
         };
         transport.set_version(&mut plan, &sent.content, transport.expected())?;
@@ -685,7 +691,7 @@ impl Arguments {
                 let has_certificate = transport.offered().has_certificate;
                 call.reflect(&plan.endpoint, plan.tls.as_ref(), has_certificate, timeout)?;
             }
-            plan.events = call.streams_responses();
+            plan.load.events = call.streams_responses();
         }
         transport.set_version(plan, &sent.content, http)?;
         plan.validate().map_err(usage)

@@ -141,20 +141,22 @@ impl<'a> Transport<'a> {
         }
         plan.request = content.encode(http)?;
         let is_http2 = http == HttpVersion::Http2;
-        let usual = match &plan.shape {
+        let usual = match &plan.load.shape {
             // Before it opens another connection.
             LoadShape::Rate(_) if is_http2 && !matches!(content, RequestContent::Scenario(_)) => {
                 plan.usual_streams()
             }
             _ => 1,
         };
-        plan.pipeline = pipeline.max(streams.unwrap_or(usual));
-        plan.requests_per_connection =
+        plan.load.pipeline = pipeline.max(streams.unwrap_or(usual));
+        plan.load.requests_per_connection =
             if self.connections.no_keepalive && closes_itself(content, http) {
                 // HTTP/2 has no header for that, and the requests of a scenario are not its own.
-                Some(NonZeroU64::MIN)
+                Some(1)
             } else {
-                self.connections.requests_per_connection
+                self.connections
+                    .requests_per_connection
+                    .map(NonZeroU64::get)
             };
         Ok(())
     }

@@ -37,7 +37,7 @@ pub(crate) struct Durations {
 impl Figures {
     /// Those of a load that has not begun.
     pub fn of(plan: &LoadPlan) -> Self {
-        Self::new(!plan.warmup.is_zero(), plan.shape.is_open())
+        Self::new(!plan.load.warmup.is_zero(), plan.load.shape.is_open())
     }
 
     pub(crate) fn new(has_warmup: bool, has_schedule: bool) -> Self {

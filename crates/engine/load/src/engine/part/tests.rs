@@ -19,13 +19,12 @@ const SLOW_FROM: [Nanoseconds; 2] = [1_000_000, 100_000_000];
 fn plan(agents: usize) -> LoadPlan {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 80));
     let request = Request::new("GET", &"http://a/".parse().unwrap(), &[], b"").unwrap();
-    LoadPlan {
-        agents,
-        connections: 100,
-        shape: LoadShape::Rate(Schedule::constant(prony_model::Arrivals::Even, 1000.0)),
-        slow_from_ns: SLOW_FROM.into(),
-        ..LoadPlan::new(address.into(), "http://a/", request)
-    }
+    LoadPlan::new(address.into(), "http://a/", request).with(|plan| {
+        plan.agents = agents;
+        plan.load.connections = 100;
+        plan.load.shape = LoadShape::Rate(Schedule::constant(prony_model::Arrivals::Even, 1000.0));
+        plan.slow_from_ns = SLOW_FROM.into();
+    })
 }
 
 /// A worker that saw responses with these latencies, evenly over `seconds`, with an error after every hundredth.
@@ -102,7 +101,7 @@ proptest! {
             0..400,
         ),
     ) {
-        let plan = LoadPlan { threads: 3, ..plan(5) };
+        let plan = plan(5).with(|plan| plan.load.threads = 3);
         let mut pooled = LatencyHistogram::new();
         let mut of_workers = vec![vec![Vec::new(); 3]; 5];
         for &(agent, thread, latency) in &samples {
@@ -139,10 +138,7 @@ fn agents_have_the_result_of_one_process_with_all_their_threads() {
     // Not equally long: then the timelines have different intervals.
     let lasts = |number: usize| [3, 8][number % 2];
     let worker = |number: usize| worker(&latencies(number), lasts(number), 0.125);
-    let plan = |agents, threads| LoadPlan {
-        threads,
-        ..plan(agents)
-    };
+    let plan = |agents, threads| plan(agents).with(|plan| plan.load.threads = threads);
     let (all, plan) = (plan(1, 6), plan(3, 2));
     let one = assemble(&all, &[part(&all, 0, (0..6).map(worker).collect())]);
     let of_agent = |agent| part(&plan, agent, vec![worker(agent), worker(agent + 3)]);

@@ -1,6 +1,7 @@
 //! Responses, connections and requests that are too late.
 
 use nix::errno::Errno;
+use prony_model::Seconds;
 
 use super::simulated::Connect;
 use super::*;
@@ -15,11 +16,10 @@ fn detail(result: &LoadResult) -> &str {
 
 #[test]
 fn a_response_must_take_less_than_the_timeout() {
-    let plan = LoadPlan {
-        timeout: ms(300),
-        requests: Some(3),
-        ..plan(LoadShape::Closed, 1, ms(10_000))
-    };
+    let plan = plan(LoadShape::Closed, 1, ms(10_000)).with(|plan| {
+        plan.load.timeout = Seconds(ms(300));
+        plan.load.requests = Some(3);
+    });
     for (after_ms, outcome, connections) in [
         (299, Outcome::Ok, 1),
         (300, Outcome::TimedOut, 1),
@@ -38,12 +38,11 @@ fn a_response_must_take_less_than_the_timeout() {
 
 #[test]
 fn the_deadline_of_a_rate_does_not_bind_its_responses() {
-    let plan = LoadPlan {
-        deadline: Some(ms(200)),
-        timeout: ms(300),
-        requests: Some(3),
-        ..plan(even(100.0), 3, ms(10_000))
-    };
+    let plan = plan(even(100.0), 3, ms(10_000)).with(|plan| {
+        plan.load.deadline = Some(Seconds(ms(200)));
+        plan.load.timeout = Seconds(ms(300));
+        plan.load.requests = Some(3);
+    });
     let result = run(&plan, never());
     assert_eq!(outcomes(&result), [(Outcome::TimedOut, 3)]);
     assert_eq!(detail(&result), "no whole response within 300ms");
@@ -52,12 +51,11 @@ fn the_deadline_of_a_rate_does_not_bind_its_responses() {
 
 #[test]
 fn requests_behind_an_overdue_one_are_overdue_too() {
-    let plan = LoadPlan {
-        pipeline: 4,
-        timeout: ms(300),
-        requests: Some(4),
-        ..plan(LoadShape::Closed, 1, ms(10_000))
-    };
+    let plan = plan(LoadShape::Closed, 1, ms(10_000)).with(|plan| {
+        plan.load.pipeline = 4;
+        plan.load.timeout = Seconds(ms(300));
+        plan.load.requests = Some(4);
+    });
     let result = run(&plan, never());
     assert_eq!(outcomes(&result), [(Outcome::TimedOut, 4)]);
     assert_eq!((result.resent, result.duration_s), (0, 0.3));
@@ -65,10 +63,8 @@ fn requests_behind_an_overdue_one_are_overdue_too() {
 
 #[test]
 fn requests_that_cannot_be_sent_in_time_are_shed() {
-    let plan = LoadPlan {
-        deadline: Some(ms(150)),
-        ..plan(even(200.0), 1, ms(300))
-    };
+    let plan =
+        plan(even(200.0), 1, ms(300)).with(|plan| plan.load.deadline = Some(Seconds(ms(150))));
     let result = load(&plan, 50);
     // One every 50 ms, until the oldest that waits is 150 ms late. From then on each is 145 ms late.
     assert_eq!(outcomes(&result), [(Outcome::Ok, 9), (Outcome::Shed, 51)]);
@@ -83,11 +79,10 @@ fn requests_that_cannot_be_sent_in_time_are_shed() {
 
 #[test]
 fn a_request_that_waits_for_its_connection_times_out() {
-    let plan = LoadPlan {
-        timeout: ms(200),
-        requests: Some(12),
-        ..plan(even(100.0), 2, ms(10_000))
-    };
+    let plan = plan(even(100.0), 2, ms(10_000)).with(|plan| {
+        plan.load.timeout = Seconds(ms(200));
+        plan.load.requests = Some(12);
+    });
     let (server, clock) = never();
     let result = run(&plan, (server.connecting(None), clock));
     assert_eq!(outcomes(&result), [(Outcome::TimedOut, 12)]);
@@ -110,10 +105,7 @@ fn each_refusal_doubles_the_pause_before_the_next_attempt_up_to_a_second() {
 
 #[test]
 fn a_connection_that_takes_long_delays_only_its_first_request() {
-    let plan = LoadPlan {
-        requests: Some(3),
-        ..plan(LoadShape::Closed, 1, ms(10_000))
-    };
+    let plan = plan(LoadShape::Closed, 1, ms(10_000)).with(|plan| plan.load.requests = Some(3));
     let (server, clock) = responding(|_| Some(10));
     let slow = server.connecting(Some(Connect {
         after: 100 * MS,

@@ -32,12 +32,11 @@ fn assert_time(found: Option<&LatencySummary>, expected_ms: f64) {
 
 #[test]
 fn the_first_byte_the_first_event_and_the_gaps_are_timed() {
-    let plan = LoadPlan {
-        events: true,
-        first_byte: true,
-        requests: Some(10),
-        ..plan(LoadShape::Closed, 2, ms(10_000))
-    };
+    let plan = plan(LoadShape::Closed, 2, ms(10_000)).with(|plan| {
+        plan.load.events = true;
+        plan.load.first_byte = true;
+        plan.load.requests = Some(10);
+    });
     let server = SimulatedServer::new(Box::new(|_| {
         in_parts([(5, HEAD), (10, EVENT), (30, EVENT), (50, EVENT), (60, END)])
     }));
@@ -55,11 +54,10 @@ fn the_first_byte_the_first_event_and_the_gaps_are_timed() {
 #[test]
 fn the_first_bytes_of_ok_responses_are_timed_as_their_latency_is() {
     const WRONG: &[u8] = b"HTTP/1.1 404 Not Found\r\nContent-Length: 2\r\n\r\n";
-    let plan = LoadPlan {
-        first_byte: true,
-        requests: Some(10),
-        ..plan(LoadShape::Closed, 1, ms(10_000))
-    };
+    let plan = plan(LoadShape::Closed, 1, ms(10_000)).with(|plan| {
+        plan.load.first_byte = true;
+        plan.load.requests = Some(10);
+    });
     let server = SimulatedServer::new(Box::new(|it| {
         in_parts(match it.number % 2 {
             0 => [(5, HEAD), (60, END)],
@@ -77,11 +75,10 @@ fn the_first_bytes_of_ok_responses_are_timed_as_their_latency_is() {
 
 #[test]
 fn the_slowest_of_the_held_streams_is_named() {
-    let plan = LoadPlan {
-        events: true,
-        streams: 3,
-        ..plan(LoadShape::Closed, 1, ms(1000))
-    };
+    let plan = plan(LoadShape::Closed, 1, ms(1000)).with(|plan| {
+        plan.load.events = true;
+        plan.load.streams = 3;
+    });
     // The load's own request gets no response. One stream has an event every 400 ms, the others every 100 ms.
     let server = SimulatedServer::new(Box::new(|it| {
         let every = match it.number {

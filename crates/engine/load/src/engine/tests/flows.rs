@@ -12,17 +12,14 @@ const HOUR: Duration = Duration::from_secs(3600);
 /// A load of flows of these steps, over three connections.
 fn flows_of(steps: &[Step], shape: LoadShape, duration: Duration) -> (LoadPlan, Arc<Counts>) {
     let (request, counts) = Steps::of("http://127.0.0.1/", steps).request();
-    let plan = LoadPlan {
-        request,
-        ..plan(shape, 3, duration)
-    };
+    let plan = plan(shape, 3, duration).with(|plan| plan.request = request);
     (plan, counts)
 }
 
 /// A load of this number of them.
 fn of_number(steps: &[Step], shape: LoadShape, flows: u64) -> (LoadPlan, Arc<Counts>) {
     let (mut plan, counts) = flows_of(steps, shape, HOUR);
-    plan.requests = Some(flows);
+    plan.load.requests = Some(flows);
     (plan, counts)
 }
 
@@ -65,12 +62,12 @@ fn pauses_belong_to_the_flow_and_not_to_its_requests() {
     for shape in shapes() {
         let (plan, _) = of_number(&[Step::GET, step, step], shape, 12);
         let result = load(&plan, 1);
-        assert_eq!(counts(&result), (12, 0, 0), "{:?}", plan.shape);
+        assert_eq!(counts(&result), (12, 0, 0), "{:?}", plan.load.shape);
         assert_eq!(of(&result, Outcome::Ok), [12; 3]);
         let flow = flows(&result).duration_ns.as_ref().unwrap();
         // Three requests and two pauses; with a schedule, the wait for a connection before them.
-        assert_eq!(flow.min / MS, 42, "{:?}", plan.shape);
-        if plan.shape == LoadShape::Closed {
+        assert_eq!(flow.min / MS, 42, "{:?}", plan.load.shape);
+        if plan.load.shape == LoadShape::Closed {
             assert_latencies(&result, 1, 1);
             assert_eq!(result.duration_s, 4.0 * 0.043);
         }
@@ -87,7 +84,7 @@ fn nobody_thinks_before_the_first_request_or_a_redirect() {
         let (mut plan, _) = of_number(&[Step::GET, redirected, redirected], shape, 5);
         plan.flow_think_time = Some(HOUR);
         let result = load(&plan, 1);
-        assert_eq!(counts(&result), (5, 0, 0), "{:?}", plan.shape);
+        assert_eq!(counts(&result), (5, 0, 0), "{:?}", plan.load.shape);
         assert!(result.duration_s < 1.0);
     }
 }
@@ -100,16 +97,16 @@ fn a_load_that_ends_by_time_does_not_wait_for_long_pauses() {
     };
     for shape in shapes() {
         let (mut plan, _) = flows_of(&[Step::GET, step], shape, ms(100));
-        plan.timeout = ms(1000);
+        plan.load.timeout = Seconds(ms(1000));
         let result = load(&plan, 1);
         assert_eq!(result.ended, Ended::Duration);
-        assert_eq!(of(&result, Outcome::Ok), [3, 0], "{:?}", plan.shape);
+        assert_eq!(of(&result, Outcome::Ok), [3, 0], "{:?}", plan.load.shape);
         let (ok, failed, unfinished) = counts(&result);
-        assert!(ok + failed == 0 && unfinished >= 3, "{:?}", plan.shape);
+        assert!(ok + failed == 0 && unfinished >= 3, "{:?}", plan.load.shape);
         // An open loop waits as long as a response may take.
-        let longest = if plan.shape.is_open() { 1.1 } else { 0.1 };
+        let longest = if plan.load.shape.is_open() { 1.1 } else { 0.1 };
         let late = result.duration_s - longest;
-        assert!((0.0..0.01).contains(&late), "{:?}: {late}", plan.shape);
+        assert!((0.0..0.01).contains(&late), "{:?}: {late}", plan.load.shape);
     }
 }
 
@@ -117,9 +114,9 @@ fn a_load_that_ends_by_time_does_not_wait_for_long_pauses() {
 fn the_flows_of_a_warm_up_do_not_count() {
     for shape in shapes() {
         let (mut plan, counted) = of_number(&[Step::GET; 3], shape, 40);
-        plan.warmup = ms(200);
+        plan.load.warmup = Seconds(ms(200));
         let result = load(&plan, 1);
-        assert_eq!(counts(&result), (40, 0, 0), "{:?}", plan.shape);
+        assert_eq!(counts(&result), (40, 0, 0), "{:?}", plan.load.shape);
         let warmup = result.warmup.as_ref().unwrap().outcomes.total();
         assert_eq!(counted.begun(), (result.requests + warmup) / 3);
         assert_eq!((result.requests + warmup) % 3, 0, "whole flows");
@@ -135,7 +132,7 @@ fn a_flow_in_a_pause_when_the_warm_up_ends_is_measured() {
         ..Step::GET
     };
     let (mut plan, counted) = of_number(&[Step::GET, step], LoadShape::Closed, 3);
-    plan.warmup = ms(50);
+    plan.load.warmup = Seconds(ms(50));
     let result = load(&plan, 1);
     assert_eq!(counts(&result), (3, 0, 0));
     assert_eq!(
@@ -150,8 +147,8 @@ fn a_flow_in_a_pause_when_the_warm_up_ends_is_measured() {
 #[test]
 fn flows_that_cannot_begin_in_time_are_shed() {
     let (mut plan, counted) = flows_of(&[Step::GET; 2], even(200.0), ms(300));
-    (plan.connections, plan.max_connections) = (1, 1);
-    plan.deadline = Some(ms(150));
+    (plan.load.connections, plan.load.max_connections) = (1, Some(1));
+    plan.load.deadline = Some(Seconds(ms(150)));
     let result = load(&plan, 25);
     // One every 50 ms, until the oldest that waits is 150 ms late.
     assert_eq!(counts(&result), (9, 51, 0));
@@ -170,9 +167,9 @@ fn a_response_has_the_time_of_its_entry_and_no_more_than_every_response() {
                 ..Step::GET
             };
             let (mut plan, _) = of_number(&[Step::GET, step, Step::GET], shape, 6);
-            plan.timeout = of_all;
+            plan.load.timeout = Seconds(of_all);
             let result = run(&plan, responding(|it| (!is_of_entry(1, it)).then_some(1)));
-            assert_eq!(counts(&result), (0, 6, 0), "{:?}", plan.shape);
+            assert_eq!(counts(&result), (0, 6, 0), "{:?}", plan.load.shape);
             assert_eq!(of(&result, Outcome::Ok), [6, 0, 0]);
             assert_eq!(of(&result, Outcome::TimedOut), [0, 6, 0]);
             let wrong = flows(&result).entries[1].first_wrong.as_ref().unwrap();
@@ -188,7 +185,7 @@ fn the_deadline_of_users_binds_the_first_response_of_a_flow_alone() {
             think_time: Seconds::from_secs(1),
         };
         let (mut plan, _) = of_number(&[Step::GET; 2], shape, 3);
-        plan.deadline = Some(ms(400));
+        plan.load.deadline = Some(Seconds(ms(400)));
         let slow = responding(move |it| Some(if is_of_entry(slow_entry, it) { 600 } else { 1 }));
         let result = run(&plan, slow);
         assert_eq!(counts(&result), expected, "entry {slow_entry} is slow");
@@ -218,7 +215,7 @@ fn a_wrong_status_ends_the_flow_there() {
             vec![ResponsePart { after: MS, bytes }]
         }));
         let result = run(&plan, server);
-        assert_eq!(counts(&result), (0, 20, 0), "{:?}", plan.shape);
+        assert_eq!(counts(&result), (0, 20, 0), "{:?}", plan.load.shape);
         assert_eq!(of(&result, Outcome::Ok), [20, 0, 0]);
         assert_eq!(of(&result, Outcome::WrongStatus), [0, 20, 0]);
         assert_eq!(result.statuses[&404], 20);
@@ -238,17 +235,17 @@ fn a_flow_that_cannot_go_on_fails_without_a_request() {
     for shape in shapes() {
         let (mut plan, counted) = of_number(&[Step::GET, Step::FAIL], shape, 15);
         let result = load(&plan, 1);
-        assert_eq!(counts(&result), (0, 15, 0), "{:?}", plan.shape);
+        assert_eq!(counts(&result), (0, 15, 0), "{:?}", plan.load.shape);
         assert_eq!(of(&result, Outcome::Ok), [15, 0]);
         assert_eq!(result.first_wrong, None);
         let flows = flows(&result);
         assert_eq!(flows.first_failure.as_deref(), Some("it cannot go on"));
         assert_eq!((flows.failed_without_request, counted.begun()), (15, 15));
 
-        plan.warmup = ms(200);
+        plan.load.warmup = Seconds(ms(200));
         let result = load(&plan, 1);
         let before = result.warmup.as_ref().unwrap().failed_without_request;
-        assert!(before > 0, "{:?}", plan.shape);
+        assert!(before > 0, "{:?}", plan.load.shape);
         assert_eq!(15 + before + counts(&result).1, counted.begun());
     }
 }
@@ -269,7 +266,7 @@ fn flows_that_send_nothing_count_and_end_the_load() {
         for shape in shapes() {
             let (plan, counted) = of_number(&[step], shape, 15);
             let result = load(&plan, 1);
-            assert_eq!(counts(&result), expected, "{:?}", plan.shape);
+            assert_eq!(counts(&result), expected, "{:?}", plan.load.shape);
             assert_eq!((result.requests, counted.begun()), (0, 15));
             assert_eq!(result.ended, Ended::Requests);
         }
@@ -291,13 +288,13 @@ fn a_user_whose_flows_send_nothing_begins_one_every_10_ms() {
         ),
     ] {
         let (mut plan, counted) = flows_of(&[Step::FAIL], shape, ms(200));
-        plan.timeout = ms(100);
+        plan.load.timeout = Seconds(ms(100));
         let result = load(&plan, 1);
         assert_eq!(
             (result.duration_s, counted.begun()),
             (seconds, begun),
             "{:?}",
-            plan.shape
+            plan.load.shape
         );
     }
 }

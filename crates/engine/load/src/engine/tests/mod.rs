@@ -48,13 +48,12 @@ const fn ms(milliseconds: u64) -> Duration {
 fn plan(shape: LoadShape, connections: usize, duration: Duration) -> LoadPlan {
     let address = SocketAddr::from(([127, 0, 0, 1], 80));
     let request = Request::new("GET", &"http://a/".parse().unwrap(), &[], b"").unwrap();
-    LoadPlan {
-        shape,
-        connections,
-        max_connections: connections,
-        duration: Some(duration),
-        ..LoadPlan::new(address.into(), "http://a/", request)
-    }
+    LoadPlan::new(address.into(), "http://a/", request).with(|plan| {
+        plan.load.shape = shape;
+        plan.load.connections = connections;
+        plan.load.max_connections = Some(connections);
+        plan.load.duration = Some(Seconds(duration));
+    })
 }
 
 fn even(per_s: f64) -> LoadShape {
@@ -116,7 +115,7 @@ fn run(plan: &LoadPlan, (server, clock): (SimulatedServer, Clock)) -> LoadResult
         progress: &progress,
         recording: Recording::default(),
     };
-    let budget = SharedBudget::new(plan.requests);
+    let budget = SharedBudget::new(plan.load.requests);
     let line = StartLine::new(clock, 1, false);
     let number = WorkerNumber::of(plan, 0, 0);
     let worker = Unwired::new(shared, 0, number, &budget, line.place());

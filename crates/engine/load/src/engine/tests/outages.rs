@@ -41,11 +41,10 @@ fn a_dead_server_costs_a_closed_loop_few_errors() {
 
 #[test]
 fn a_server_that_hangs_costs_no_error() {
-    let plan = LoadPlan {
-        warmup: ms(1000),
-        timeout: ms(20_000),
-        ..plan(LoadShape::Closed, 4, ms(8000))
-    };
+    let plan = plan(LoadShape::Closed, 4, ms(8000)).with(|plan| {
+        plan.load.warmup = Seconds(ms(1000));
+        plan.load.timeout = Seconds(ms(20_000));
+    });
     // It responds to four connections, one response a millisecond, for a second of warm-up and two more.
     let hangs = responding(|it| (it.number < 12_000).then_some(1));
     let result = run(&plan, hangs);

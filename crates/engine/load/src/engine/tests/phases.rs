@@ -6,10 +6,7 @@ use super::*;
 
 #[test]
 fn the_warm_up_of_a_rate_is_separate() {
-    let plan = LoadPlan {
-        warmup: ms(200),
-        ..plan(even(500.0), 5, ms(100))
-    };
+    let plan = plan(even(500.0), 5, ms(100)).with(|plan| plan.load.warmup = Seconds(ms(200)));
     let result = load(&plan, 1);
     let warmup = result.warmup.as_ref().unwrap();
     assert_eq!((warmup.outcomes.total(), warmup.duration_s), (100, 0.2));
@@ -21,38 +18,36 @@ fn the_warm_up_of_a_rate_is_separate() {
 fn no_more_requests_are_measured_than_planned() {
     for shape in every_shape(200.0, Seconds::from_millis(5)) {
         // All twelve connections wait for a response when the warm-up ends.
-        let plan = LoadPlan {
-            pipeline: if shape == LoadShape::Closed { 2 } else { 1 },
-            warmup: ms(60),
-            requests: Some(3),
-            ..plan(shape, 12, ms(10_000))
-        };
+        let plan = plan(shape.clone(), 12, ms(10_000)).with(|plan| {
+            plan.load.pipeline = if shape == LoadShape::Closed { 2 } else { 1 };
+            plan.load.warmup = Seconds(ms(60));
+            plan.load.requests = Some(3);
+        });
         let result = load(&plan, 100);
         assert_eq!(
             (result.ended, result.requests),
             (Ended::Requests, 3),
             "{:?}",
-            plan.shape
+            plan.load.shape
         );
         let warmup = result.warmup.unwrap().outcomes.total();
         // A closed loop opens no more connections than it has requests: here two.
-        let in_flight = if plan.shape == LoadShape::Closed {
+        let in_flight = if plan.load.shape == LoadShape::Closed {
             4
         } else {
             12
         };
-        assert!(warmup >= in_flight - 3, "{:?}: {warmup}", plan.shape);
+        assert!(warmup >= in_flight - 3, "{:?}: {warmup}", plan.load.shape);
     }
 }
 
 #[test]
 fn measuring_starts_when_a_longer_warm_up_is_over() {
     // The requests of twelve users end half a second after the warm-up's time: nine of them belong to it.
-    let plan = LoadPlan {
-        requests: Some(3),
-        warmup: ms(100),
-        ..plan(users_closed(Seconds::from_millis(5)), 12, ms(200))
-    };
+    let plan = plan(users_closed(Seconds::from_millis(5)), 12, ms(200)).with(|plan| {
+        plan.load.requests = Some(3);
+        plan.load.warmup = Seconds(ms(100));
+    });
     let result = load(&plan, 600);
     assert_eq!(outcomes(&result), [(Outcome::Ok, 3)]);
     let warmup = result.warmup.unwrap();
@@ -66,10 +61,11 @@ fn measuring_starts_when_a_longer_warm_up_is_over() {
 
 #[test]
 fn a_closed_loop_without_any_response_goes_on_if_the_plan_says_so() {
-    let short = |overtime| LoadPlan {
-        overtime,
-        timeout: ms(700),
-        ..plan(LoadShape::Closed, 3, ms(200))
+    let short = |overtime| {
+        plan(LoadShape::Closed, 3, ms(200)).with(|plan| {
+            plan.overtime = overtime;
+            plan.load.timeout = Seconds(ms(700));
+        })
     };
     let (ok, unfinished) = ((Outcome::Ok, 3), (Outcome::Unfinished, 3));
     for (overtime, after_ms, expected, seconds) in [

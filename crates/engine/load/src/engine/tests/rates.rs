@@ -1,16 +1,13 @@
 //! Schedules: what is due when, and what waits for a connection.
 
-use prony_model::{Ended, Stage, StageResult};
+use prony_model::{Ended, Seconds, Stage, StageResult};
 
 use super::simulated::Connect;
 use super::*;
 
 /// It begins with one connection and opens up to `most`.
 fn growing(shape: LoadShape, most: usize, duration: Duration) -> LoadPlan {
-    LoadPlan {
-        connections: 1,
-        ..plan(shape, most, duration)
-    }
+    plan(shape, most, duration).with(|plan| plan.load.connections = 1)
 }
 
 #[test]
@@ -73,10 +70,7 @@ fn pausing(set_up_ms: u64) -> (SimulatedServer, Clock) {
 
 #[test]
 fn a_pause_of_the_server_opens_hardly_any_connection() {
-    let plan = LoadPlan {
-        connections: 10,
-        ..plan(even(20_000.0), 1000, ms(300))
-    };
+    let plan = plan(even(20_000.0), 1000, ms(300)).with(|plan| plan.load.connections = 10);
     for (set_up_ms, most) in [(9, 15), (0, 90)] {
         let result = run(&plan, pausing(set_up_ms));
         assert_eq!(outcomes(&result), [(Outcome::Ok, 6000)]);
@@ -105,10 +99,7 @@ fn requests_that_wait_for_more_connections_are_counted() {
     assert!((50..=110).contains(&open.most_connections), "{open:?}");
     let share = open.waited_for_set_up().unwrap();
     assert!((0.02..0.5).contains(&share), "{share}");
-    let enough = LoadPlan {
-        connections: 60,
-        ..plan
-    };
+    let enough = plan.with(|plan| plan.load.connections = 60);
     assert_eq!(load(&enough, 100).open.unwrap().waited_for_set_up(), None);
 }
 
@@ -154,10 +145,7 @@ fn arrivals_wait_for_a_connection_if_all_are_busy() {
 #[test]
 fn requests_that_a_saturated_server_keeps_waiting_do_not_count_against_the_generator() {
     // A connection becomes free at 300 ms, when the load gives up on requests that were due up to 240 ms before.
-    let plan = LoadPlan {
-        timeout: ms(100),
-        ..growing(even(200.0), 2, ms(200))
-    };
+    let plan = growing(even(200.0), 2, ms(200)).with(|plan| plan.load.timeout = Seconds(ms(100)));
     let result = load(&plan, 50);
     let open = open(&result);
     assert!(open.sent < open.due, "{open:?}");
@@ -195,11 +183,10 @@ fn the_rate_of_slow_responses_is_that_of_what_was_due() {
         (ms(3000), None, ms(6000), Ended::Duration),
         (none, Some(600), ms(60_000), Ended::Requests),
     ] {
-        let plan = LoadPlan {
-            warmup,
-            requests,
-            ..growing(even(100.0), 300, duration)
-        };
+        let plan = growing(even(100.0), 300, duration).with(|plan| {
+            plan.load.warmup = Seconds(warmup);
+            plan.load.requests = requests;
+        });
         let result = load(&plan, 2000);
         let case = format!("{warmup:?} {requests:?}");
         let open = open(&result);
@@ -213,11 +200,10 @@ fn the_rate_of_slow_responses_is_that_of_what_was_due() {
 #[test]
 fn a_number_of_requests_takes_as_many_intervals() {
     for (requests, duration) in [(10, Some(ms(60_000))), (1, Some(ms(60_000))), (10, None)] {
-        let plan = LoadPlan {
-            requests: Some(requests),
-            duration,
-            ..plan(even(10.0), 1, ms(1))
-        };
+        let plan = plan(even(10.0), 1, ms(1)).with(|plan| {
+            plan.load.requests = Some(requests);
+            plan.load.duration = duration.map(Seconds);
+        });
         let result = load(&plan, 1);
         assert_eq!((result.requests, result.rate_per_s), (requests, 10.0));
     }
@@ -250,11 +236,10 @@ fn a_load_lasts_as_long_as_its_stages_or_its_duration_even_if_nothing_more_is_du
         );
         assert_eq!(result.rate_per_s, due as f64 / seconds, "{stages}");
         // Without a time, nothing else ends it.
-        let endless = LoadPlan {
-            duration: None,
-            requests: Some(1000),
-            ..plan(shape, 4, ms(1))
-        };
+        let endless = plan(shape, 4, ms(1)).with(|plan| {
+            plan.load.duration = None;
+            plan.load.requests = Some(1000);
+        });
         assert_eq!(load(&endless, 1).ended, Ended::Requests, "{stages}");
     }
 }
@@ -263,10 +248,7 @@ fn a_load_lasts_as_long_as_its_stages_or_its_duration_even_if_nothing_more_is_du
 fn unsent_requests_are_counted_when_the_time_is_up() {
     for (arrivals, most_off) in [(Arrivals::Even, 0), (Arrivals::Poisson, 43_000)] {
         let shape = LoadShape::Rate(Schedule::constant(arrivals, 1e9));
-        let plan = LoadPlan {
-            timeout: ms(20),
-            ..plan(shape, 60, ms(50))
-        };
+        let plan = plan(shape, 60, ms(50)).with(|plan| plan.load.timeout = Seconds(ms(20)));
         let result = run(&plan, responding(|_| None));
         let due = open(&result).due;
         // Six standard deviations.
@@ -283,10 +265,7 @@ fn each_stage_has_figures_of_what_was_due_in_it() {
         burst: 1,
         stages: prony_model::parse_stages("20/s:1s,80/s:500ms,0/s..40/s:1s,40/s").unwrap(),
     });
-    let plan = LoadPlan {
-        warmup: ms(500),
-        ..plan(shape, 2, ms(4000))
-    };
+    let plan = plan(shape, 2, ms(4000)).with(|plan| plan.load.warmup = Seconds(ms(500)));
     let result = load(&plan, 50);
     assert_eq!(outcomes(&result), [(Outcome::Ok, 140)]);
     let of = |it: &StageResult| {
@@ -309,10 +288,7 @@ fn each_stage_has_figures_of_what_was_due_in_it() {
     assert_eq!((longest(0), longest(3)), (50, 50));
     assert!(longest(1) > 400, "{} ms", longest(1));
     // The load ends in the second stage.
-    let short = LoadPlan {
-        duration: Some(ms(1250)),
-        ..plan
-    };
+    let short = plan.with(|plan| plan.load.duration = Some(Seconds(ms(1250))));
     let result = load(&short, 50);
     let last = result.stages.last().unwrap();
     assert_eq!(
@@ -329,11 +305,10 @@ fn requests_of_a_stage_that_are_not_ok_are_counted_in_it() {
         burst: 1,
         stages: prony_model::parse_stages("100/s:100ms,200/s:100ms").unwrap(),
     });
-    let plan = LoadPlan {
-        timeout: ms(150),
-        deadline: Some(ms(100)),
-        ..plan(shape, 10, ms(200))
-    };
+    let plan = plan(shape, 10, ms(200)).with(|plan| {
+        plan.load.timeout = Seconds(ms(150));
+        plan.load.deadline = Some(Seconds(ms(100)));
+    });
     // The connections of the first stage are busy until it is too late for most of the second one.
     let result = run(&plan, responding(|_| None));
     let of = |it: &StageResult| (it.outcomes[Outcome::TimedOut], it.outcomes[Outcome::Shed]);

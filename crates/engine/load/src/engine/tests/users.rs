@@ -6,18 +6,14 @@ use super::*;
 
 /// Each user has an arrival every `think_time` on average.
 fn open_users(users: usize, think_time: Seconds, requests: u64) -> LoadPlan {
-    LoadPlan {
-        requests: Some(requests),
-        ..plan(LoadShape::UsersOpen { think_time }, users, ms(60_000))
-    }
+    plan(LoadShape::UsersOpen { think_time }, users, ms(60_000))
+        .with(|plan| plan.load.requests = Some(requests))
 }
 
 #[test]
 fn think_times_lower_the_rate() {
-    let plan = LoadPlan {
-        requests: Some(15_000),
-        ..plan(users_closed(Seconds::from_millis(10)), 3, ms(100_000))
-    };
+    let plan = plan(users_closed(Seconds::from_millis(10)), 3, ms(100_000))
+        .with(|plan| plan.load.requests = Some(15_000));
     let result = load(&plan, 1);
     assert_eq!(outcomes(&result), [(Outcome::Ok, 15_000)]);
     assert_eq!(result.open, None, "a closed loop");
@@ -64,7 +60,7 @@ fn an_arrival_waits_while_its_user_is_busy_and_its_wait_is_latency() {
 #[test]
 fn the_deadline_of_users_runs_from_the_arrival_and_binds_the_response() {
     let mut plan = open_users(1, Seconds::from_millis(20), 60);
-    plan.deadline = Some(ms(300));
+    plan.load.deadline = Some(Seconds(ms(300)));
     let result = load(&plan, 60);
     let [ok, timed_out] = outcomes(&result)[..] else {
         panic!("{:?}", result.outcomes)
@@ -82,7 +78,7 @@ fn the_deadline_of_users_runs_from_the_arrival_and_binds_the_response() {
     assert_eq!(detail, "no whole response within 300ms of its due time");
 
     let mut plan = open_users(2, Seconds::from_millis(20), 8);
-    plan.deadline = Some(ms(100));
+    plan.load.deadline = Some(Seconds(ms(100)));
     let result = run(&plan, responding(|_| None));
     assert_eq!(outcomes(&result), [(Outcome::TimedOut, 8)]);
 }
@@ -97,7 +93,7 @@ fn a_connection_is_opened_when_its_user_first_needs_it() {
 #[test]
 fn the_warm_up_of_users_takes_no_budget() {
     let mut plan = open_users(10, Seconds::from_millis(10), 50);
-    plan.warmup = ms(300);
+    plan.load.warmup = Seconds(ms(300));
     let result = load(&plan, 1);
     assert_eq!(outcomes(&result), [(Outcome::Ok, 50)]);
     // 1000 a second, with a standard deviation of 17.
@@ -108,7 +104,7 @@ fn the_warm_up_of_users_takes_no_budget() {
 #[test]
 fn an_open_load_ends_by_time_with_its_users_waiting() {
     let mut plan = open_users(5, Seconds::from_millis(20), 1);
-    (plan.requests, plan.duration) = (None, Some(ms(300)));
+    (plan.load.requests, plan.load.duration) = (None, Some(Seconds(ms(300))));
     let result = load(&plan, 1);
     assert_eq!((result.ended, result.duration_s), (Ended::Duration, 0.3));
     // 75 are due, with a standard deviation of 9.

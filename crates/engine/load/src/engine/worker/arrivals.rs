@@ -36,7 +36,7 @@ impl<W: Wire> Worker<'_, W> {
         {
             return self.flush(index);
         }
-        let mut left = BEGIN_AT_ONCE.max(self.shared.plan.pipeline);
+        let mut left = BEGIN_AT_ONCE.max(self.shared.plan.load.pipeline);
         while self.has_room(index) {
             let now = self.horizon();
             if left == 0 {
@@ -80,7 +80,7 @@ impl<W: Wire> Worker<'_, W> {
         // line, also while the connection opens.
         let wire_has_room =
             in_flight == 0 || in_flight - connection.passed < connection.wire.room();
-        in_flight < self.shared.plan.pipeline && !connection.is_used_up && wire_has_room
+        in_flight < self.shared.plan.load.pipeline && !connection.is_used_up && wire_has_room
     }
 
     /// The earliest instant at which something should begin.
@@ -226,7 +226,7 @@ impl<W: Wire> Worker<'_, W> {
         let all = self.connections.len() - self.share.streams;
         let needs = Needs {
             waiting,
-            depth: self.shared.plan.pipeline,
+            depth: self.shared.plan.load.pipeline,
             connections: all.saturating_sub(self.growth.setting_up()),
         };
         let more = self.growth.more(self.now, needs);
@@ -328,7 +328,7 @@ impl<W: Wire> Worker<'_, W> {
         });
         let connection = &mut self.connections[index];
         connection.requests += 1;
-        let most = self.shared.plan.requests_per_connection;
+        let most = self.shared.plan.load.requests_per_connection;
         connection.in_flight.push_back(InFlight {
             number,
             from,
@@ -336,11 +336,11 @@ impl<W: Wire> Worker<'_, W> {
             deadline,
             queued,
             excess: connection.excess.take(),
-            last: most.is_some_and(|most| connection.requests >= most.get()),
+            last: most.is_some_and(|most| connection.requests >= most),
             traced,
             ..InFlight::default()
         });
-        connection.is_used_up = most.is_some_and(|most| connection.requests >= most.get());
+        connection.is_used_up = most.is_some_and(|most| connection.requests >= most);
         match connection.activity {
             Activity::Open if connection.wire.room() > 0 => self.pass_to_wire(index),
             Activity::Closed => self.open(index),
@@ -394,7 +394,7 @@ impl<W: Wire> Worker<'_, W> {
 
     #[cold]
     fn shed(&mut self, at: Nanoseconds) {
-        let deadline = self.shared.plan.deadline.unwrap_or_default();
+        let deadline = self.shared.plan.load.deadline.unwrap_or_default();
         let detail = format!(
             "no connection was free until more than {deadline:?} after the request was due"
         );

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use prony_model::Outcome;
+use prony_model::{Outcome, Seconds};
 
 use super::Worker;
 use crate::engine::clock::Nanoseconds;
@@ -108,11 +108,11 @@ impl<W: Wire> Worker<'_, W> {
                 Outcome::TimedOut
             };
             let plan = self.shared.plan;
-            let detail = || match (outcome, plan.deadline) {
+            let detail = || match (outcome, plan.load.deadline) {
                 (Outcome::Shed, Some(deadline)) => {
                     format!("no {missing} within {deadline:?} of its due time")
                 }
-                _ => format!("no {missing} within {:?}", plan.timeout),
+                _ => format!("no {missing} within {:?}", plan.load.timeout),
             };
             if let Some(mut request) = self.connections[index].in_flight.remove(position) {
                 self.count(index, &mut request, outcome, detail);
@@ -148,8 +148,11 @@ impl<W: Wire> Worker<'_, W> {
             None => Limits::of_every_request(),
             Some(flows) => flows.limits(index - self.share.streams),
         };
-        let longest = limits.timeout.unwrap_or(plan.timeout).min(plan.timeout);
-        match plan.deadline {
+        let longest = limits
+            .timeout
+            .map_or(plan.load.timeout, Seconds)
+            .min(plan.load.timeout);
+        match plan.load.deadline {
             Some(deadline)
                 if self.deadline_binds_responses && limits.is_due && deadline < longest =>
             {

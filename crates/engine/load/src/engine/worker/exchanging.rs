@@ -181,7 +181,7 @@ impl<W: Wire> Worker<'_, W> {
             role: connection.role,
             tally: &mut self.tally,
             now: self.now,
-            first_byte: self.shared.plan.first_byte,
+            first_byte: self.shared.plan.load.first_byte,
         };
         let bytes = &self.io.bytes(chunk)[at..];
         connection.wire.eat(bytes, &mut responses)

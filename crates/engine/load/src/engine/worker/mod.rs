@@ -259,7 +259,7 @@ impl<'a, W: Wire> Worker<'a, W> {
             warmup_end: None,
             timeline: TimelineRecorder::begin(now),
             silence: SilenceRecorder::begin(now, now),
-            recorder: WorkerRecorder::new(shared.recording, plan.threads),
+            recorder: WorkerRecorder::new(shared.recording, plan.load.threads),
             in_flight: 0,
             counts: ConnectionCounts::default(),
             agreement: None,
@@ -270,10 +270,10 @@ impl<'a, W: Wire> Worker<'a, W> {
             start: now,
             start_lag: 0,
             next_publish: Nanoseconds::MAX,
-            timeout: nanoseconds(plan.timeout),
-            deadline: plan.deadline.map(nanoseconds),
+            timeout: nanoseconds(plan.load.timeout),
+            deadline: plan.load.deadline.map(nanoseconds),
             ended_none_in_time: None,
-            deadline_binds_responses: matches!(plan.shape, LoadShape::UsersOpen { .. }),
+            deadline_binds_responses: matches!(plan.load.shape, LoadShape::UsersOpen { .. }),
             counters: Counters::open(),
             scheduling: SchedulingMeter::open(),
             shared,
@@ -396,7 +396,7 @@ impl<'a, W: Wire> Worker<'a, W> {
     /// Waits for `longest` at most, without sending requests. The server may close connections meanwhile, which are reopened
     /// when they are needed.
     fn idle_for(&mut self, longest: Nanoseconds) -> Result<(), Errno> {
-        let ahead = if self.shared.plan.spin { SPIN } else { 0 };
+        let ahead = if self.shared.plan.load.spin { SPIN } else { 0 };
         self.io.wait(longest.saturating_sub(ahead))?;
         self.take_events();
         self.check_deadlines();
@@ -440,7 +440,7 @@ impl<'a, W: Wire> Worker<'a, W> {
         } else {
             0
         };
-        if self.shared.plan.spin && due != Nanoseconds::MAX {
+        if self.shared.plan.load.spin && due != Nanoseconds::MAX {
             self.wait_spinning(longest, due)
         } else {
             self.io.wait(longest)
@@ -535,7 +535,7 @@ impl<'a, W: Wire> Worker<'a, W> {
     /// a response may take. Without them the slowest responses would be missing from the figures. A closed loop just
     /// ends.
     fn wait_for_late_responses(&mut self) -> Option<Ended> {
-        if !self.shared.plan.shape.is_open() {
+        if !self.shared.plan.load.shape.is_open() {
             return (!self.is_in_overtime()).then_some(Ended::Duration);
         }
         let none_left = self.in_progress() == 0 && self.pacer.next_arrival() >= self.phase.ends;
@@ -561,7 +561,7 @@ impl<'a, W: Wire> Worker<'a, W> {
         let is_late = stood_still || in_progress > measured;
         // Every worker sees the end a little late, and a schedule runs by the clock. Otherwise the measured time must not
         // be over before it starts.
-        let at = (self.shared.plan.shape.is_open() || !is_late).then_some(ends);
+        let at = (self.shared.plan.load.shape.is_open() || !is_late).then_some(ends);
         self.phase.ends = Nanoseconds::MAX;
         self.warmup_end = Some(WarmupEnd { at, measured });
         self.check_warmup_end();

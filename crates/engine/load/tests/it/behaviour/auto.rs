@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use prony_load::{EventLoopChoice, Expectation, LoadPlan, SampleChoice, Sampling};
-use prony_model::{LoadResult, Outcome};
+use prony_model::{LoadResult, Outcome, Seconds};
 use prony_testkit::slow_acceptor::slow_acceptor;
 use prony_testkit::until;
 
@@ -29,7 +29,7 @@ fn server(body_bytes: usize) -> ScriptedServer {
 /// Runs a load that accepts every response of `server`; both sides must count the same.
 fn load(plan: &LoadPlan, server: &ScriptedServer) -> LoadResult {
     let result = plans::load(plan);
-    let requests = plan.requests.unwrap();
+    let requests = plan.load.requests.unwrap();
     assert_eq!(result.outcomes[Outcome::Ok], requests, "{result:?}");
     assert_eq!(server.requests(), requests);
     assert_eq!(result.connections_opened, server.connections());
@@ -60,10 +60,9 @@ fn a_given_loop_or_length_needs_no_response() {
     let (short, long) = (server(5), server(100 * 1024));
     for choice in [EventLoopChoice::IoUring, EventLoopChoice::Epoll] {
         for server in [&short, &long] {
-            let result = plans::load(&LoadPlan {
-                event_loop: choice,
-                ..get_from(AUTO, server.address(), 50)
-            });
+            let result = plans::load(
+                &get_from(AUTO, server.address(), 50).with(|plan| plan.here.event_loop = choice),
+            );
             assert_eq!(result.generator.event_loop, choice.to_string());
         }
     }
@@ -73,10 +72,10 @@ fn a_given_loop_or_length_needs_no_response() {
         ..Expectation::default()
     });
     let choice = SampleChoice::AtRandom;
-    let result = plans::load(&LoadPlan {
-        sampling: Some(Sampling { check, choice }),
-        ..get_from(AUTO, short.address(), 50)
-    });
+    let result = plans::load(
+        &get_from(AUTO, short.address(), 50)
+            .with(|plan| plan.sampling = Some(Sampling { check, choice })),
+    );
     assert_outcomes(&result, "50 wrong_body");
     assert_eq!(result.generator.event_loop, "epoll");
 }
@@ -110,7 +109,7 @@ fn exchanges_survive_a_change_of_the_loop() {
     // More than the sockets' buffers hold.
     let body = vec![b'b'; 8 * 1024 * 1024];
     let mut plan = plan_to(AUTO, server.address(), "POST", &[], &body, 24);
-    (plan.connections, plan.threads) = (12, 1);
+    (plan.load.connections, plan.load.threads) = (12, 1);
     let result = load(&plan, &server);
     assert_eq!(result.generator.event_loop, "io_uring");
     assert_eq!((result.reconnects, result.resent), (0, 0));
@@ -121,7 +120,7 @@ fn exchanges_survive_a_change_of_the_loop() {
 fn connections_may_come_and_go_while_the_loop_changes() {
     let server = ScriptedServer::responding(response(5), After::Close);
     let mut plan = get_from(AUTO, server.address(), 2000);
-    (plan.connections, plan.threads) = (64, 2);
+    (plan.load.connections, plan.load.threads) = (64, 2);
     assert_eq!(event_loop(&plan, &server), "io_uring");
 }
 
@@ -129,14 +128,15 @@ fn connections_may_come_and_go_while_the_loop_changes() {
 fn pending_connects_survive_a_change_of_the_loop() {
     // 100 per second over new connections, of which only some find room in the server's queue.
     let closing = &["Connection: close"];
-    let result = plans::load(&LoadPlan {
-        shape: even(100.0),
-        timeout: Duration::from_millis(300),
-        connections: 20,
-        max_connections: 40,
-        threads: 1,
-        ..plan_to(AUTO, slow_acceptor(), "GET", closing, b"", 60)
-    });
+    let result = plans::load(
+        &plan_to(AUTO, slow_acceptor(), "GET", closing, b"", 60).with(|plan| {
+            plan.load.shape = even(100.0);
+            plan.load.timeout = Seconds::from_millis(300);
+            plan.load.connections = 20;
+            plan.load.max_connections = Some(40);
+            plan.load.threads = 1;
+        }),
+    );
     assert_eq!(result.requests, 60);
     let outcomes = [Outcome::Ok, Outcome::TimedOut].map(|it| result.outcomes[it]);
     assert!(!outcomes.contains(&0), "{:?}", result.outcomes);

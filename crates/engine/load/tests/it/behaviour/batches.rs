@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use prony_load::{Batch, Batches, EventLoopChoice, LoadPlan};
-use prony_model::Ended;
+use prony_model::{Ended, Seconds};
 
 use crate::plans::{assert_outcomes, get_from, load, over_one_connection};
 use crate::scripted::{After, HELLO, ScriptedServer};
@@ -46,13 +46,14 @@ fn run_batches(
             requests.get(number + 1).copied().map(batch)
         }),
     };
-    let result = load(&change(LoadPlan {
-        threads: 1,
-        requests: None,
-        batches: Some(batches),
-        duration: Some(Duration::from_secs(60)),
-        ..get_from(event_loop, server.address(), 1)
-    }));
+    let result = load(&change(get_from(event_loop, server.address(), 1).with(
+        |plan| {
+            plan.load.threads = 1;
+            plan.load.requests = None;
+            plan.here.batches = Some(batches);
+            plan.load.duration = Some(Seconds::from_secs(60));
+        },
+    )));
     assert_outcomes(&result, expected);
     assert_eq!(result.ended, Ended::Requests);
     let sums = (1..=requests.len()).map(|batches| requests[..batches].iter().sum());
@@ -72,9 +73,8 @@ fn a_batch_is_over_when_the_server_has_had_its_requests_and_no_others(event_loop
     run_batches(event_loop, server, requests, "12 ok", over_one_connection);
     // Connections are replaced between the requests of a batch.
     let server = ScriptedServer::responding(HELLO, After::Close);
-    run_batches(event_loop, server, &[3, 3], "6 ok", |plan| LoadPlan {
-        requests_per_connection: NonZeroU64::new(1),
-        ..plan
+    run_batches(event_loop, server, &[3, 3], "6 ok", |plan| {
+        plan.with(|plan| plan.load.requests_per_connection = Some(1))
     });
 }
 

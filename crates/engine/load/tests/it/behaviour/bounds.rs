@@ -42,16 +42,15 @@ fn largest() -> [LoadShape; 8] {
 
 fn plan(event_loop: EventLoopChoice, address: SocketAddr, shape: LoadShape, ms: u64) -> LoadPlan {
     let is_closed = shape == LoadShape::Closed;
-    LoadPlan {
-        connections: 50,
-        max_connections: 60,
-        pipeline: if is_closed { MOST_PIPELINE } else { 1 },
-        shape,
-        requests: None,
-        duration: Some(Duration::from_millis(ms)),
-        timeout: Duration::from_millis(20),
-        ..get_from(event_loop, address, 1)
-    }
+    get_from(event_loop, address, 1).with(|plan| {
+        plan.load.connections = 50;
+        plan.load.max_connections = Some(60);
+        plan.load.pipeline = if is_closed { MOST_PIPELINE } else { 1 };
+        plan.load.shape = shape;
+        plan.load.requests = None;
+        plan.load.duration = Some(Seconds::from_millis(ms));
+        plan.load.timeout = Seconds::from_millis(20);
+    })
 }
 
 /// A server whose kernel accepts connections, but that never reads.
@@ -67,11 +66,10 @@ fn the_first_interrupt_ends_any_load_with_its_result(event_loop: EventLoopChoice
     for shape in largest() {
         for address in [responding.address(), silent] {
             for deadline in [None, Some(Duration::from_millis(1))] {
-                let plan = LoadPlan {
-                    deadline: deadline.filter(|_| shape.is_open()),
-                    timeout: Duration::from_secs(20),
-                    ..plan(event_loop, address, shape.clone(), 3_600_000)
-                };
+                let plan = plan(event_loop, address, shape.clone(), 3_600_000).with(|plan| {
+                    plan.load.deadline = deadline.filter(|_| shape.is_open()).map(Seconds);
+                    plan.load.timeout = Seconds::from_secs(20);
+                });
                 let interrupt = AtomicBool::new(false);
                 let result = thread::scope(|scope| {
                     let load = scope.spawn(|| run(&plan, &interrupt, &mut |_| {}).unwrap());
@@ -89,10 +87,9 @@ fn the_first_interrupt_ends_any_load_with_its_result(event_loop: EventLoopChoice
 fn a_number_of_requests_bounds_the_unsent_ones(event_loop: EventLoopChoice) {
     let (_listener, silent) = hanging();
     for shape in largest().into_iter().filter(LoadShape::is_open) {
-        let result = load(&LoadPlan {
-            requests: Some(1_000_000),
-            ..plan(event_loop, silent, shape, 30)
-        });
+        let result = load(
+            &plan(event_loop, silent, shape, 30).with(|plan| plan.load.requests = Some(1_000_000)),
+        );
         assert!(result.requests <= 1_000_000, "{:?}", result.outcomes);
         assert!(result.outcomes[Outcome::Unfinished] > 0);
     }

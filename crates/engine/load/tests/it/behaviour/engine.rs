@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::time::{Duration, Instant};
 
 use prony_load::{EventLoopChoice, LoadError, LoadPlan, Progress, run};
-use prony_model::{Ended, LatencyHistogram, LoadResult, Outcome};
+use prony_model::{Ended, LatencyHistogram, LoadResult, Outcome, Seconds};
 use prony_testkit::table::rows;
 use prony_testkit::{PATIENCE, contains, until};
 use socket2::{Domain, Socket, Type};
@@ -155,10 +155,9 @@ fn wrong_responses_have_the_matching_outcome(event_loop: EventLoopChoice) {
 
 fn a_missing_response_times_out(event_loop: EventLoopChoice) {
     let server = ScriptedServer::responding("HTTP/1.1 200 OK\r\n", After::Keep);
-    let result = load(&LoadPlan {
-        timeout: Duration::from_millis(150),
-        ..plan(event_loop, &server, 6)
-    });
+    let result = load(
+        &plan(event_loop, &server, 6).with(|plan| plan.load.timeout = Seconds::from_millis(150)),
+    );
     // A server that is slow to read may miss a request whose connection is reset.
     assert!(server.requests() <= 6, "{}", server.requests());
     assert_outcomes(&result, "6 timed_out");
@@ -168,10 +167,8 @@ fn a_missing_response_times_out(event_loop: EventLoopChoice) {
 
 fn requests_in_flight_at_the_end_are_unfinished(event_loop: EventLoopChoice) {
     let server = ScriptedServer::slow(Duration::from_secs(3600));
-    let plan = LoadPlan {
-        duration: Some(Duration::from_millis(300)),
-        ..plan(event_loop, &server, 1000)
-    };
+    let plan = plan(event_loop, &server, 1000)
+        .with(|plan| plan.load.duration = Some(Seconds::from_millis(300)));
     let result = load_and_reconcile(&plan, &server);
     assert_outcomes(&result, "3 unfinished");
     assert_eq!(result.outcomes.errors(), 0);
@@ -185,10 +182,7 @@ fn with_no_listener_every_request_is_refused_and_the_load_ends(event_loop: Event
     bound.bind(&any.into()).unwrap();
     let address = bound.local_addr().unwrap().as_socket().unwrap();
     for shape in shapes(0.01) {
-        let result = load(&LoadPlan {
-            shape,
-            ..get_from(event_loop, address, 9)
-        });
+        let result = load(&get_from(event_loop, address, 9).with(|plan| plan.load.shape = shape));
         assert_outcomes(&result, "9 refused");
         assert_eq!(result.connections_opened, 0);
         contains(&result.first_wrong.unwrap().detail, "cannot connect");
@@ -197,13 +191,12 @@ fn with_no_listener_every_request_is_refused_and_the_load_ends(event_loop: Event
 
 fn a_worker_that_fails_ends_the_load(event_loop: EventLoopChoice) {
     let server = ScriptedServer::hello();
-    let endless = LoadPlan {
-        requests: None,
-        duration: Some(PATIENCE * 2),
+    let endless = plan(event_loop, &server, 1).with(|plan| {
+        plan.load.requests = None;
+        plan.load.duration = Some(Seconds(PATIENCE * 2));
         // No machine has the second one.
-        cpus: vec![0, 1_000_000],
-        ..plan(event_loop, &server, 1)
-    };
+        plan.here.cpus = vec![0, 1_000_000];
+    });
     let begun = Instant::now();
     let failed = run(&endless, &AtomicBool::new(false), &mut |_| ()).unwrap_err();
     assert!(matches!(failed, LoadError::System { .. }), "{failed}");
@@ -215,17 +208,16 @@ fn the_warm_up_of_several_threads_is_counted_separately(event_loop: EventLoopCho
     let url = format!("http://{}/", server.address());
     for shape in shapes(0.005) {
         for entries in [None, Some([Step::GET; 2])] {
-            let mut plan = LoadPlan {
-                shape: shape.clone(),
-                warmup: Duration::from_millis(100),
-                ..plan(event_loop, &server, 40)
-            };
+            let mut plan = plan(event_loop, &server, 40).with(|plan| {
+                plan.load.shape = shape.clone();
+                plan.load.warmup = Seconds::from_millis(100);
+            });
             if let Some(steps) = &entries {
                 plan.request = Steps::of(&url, steps).request().0;
             }
             let case = format!(
                 "{:?}, {} entries",
-                plan.shape,
+                plan.load.shape,
                 entries.map_or(1, |it| it.len())
             );
             // If the machine stands still, a warm-up may have none.
@@ -248,11 +240,10 @@ fn the_warm_up_of_several_threads_is_counted_separately(event_loop: EventLoopCho
 
 fn an_interrupt_ends_the_load_and_keeps_its_result(event_loop: EventLoopChoice) {
     let server = ScriptedServer::hello();
-    let plan = LoadPlan {
-        requests: None,
-        duration: Some(Duration::from_secs(3600)),
-        ..plan(event_loop, &server, 1)
-    };
+    let plan = plan(event_loop, &server, 1).with(|plan| {
+        plan.load.requests = None;
+        plan.load.duration = Some(Seconds::from_secs(3600));
+    });
     let interrupt = AtomicBool::new(false);
     let mut seen = 0;
     let result = run(&plan, &interrupt, &mut |progress| {
@@ -266,11 +257,10 @@ fn an_interrupt_ends_the_load_and_keeps_its_result(event_loop: EventLoopChoice) 
 
 fn the_last_figures_that_an_observer_sees_are_those_of_the_result(event_loop: EventLoopChoice) {
     let server = ScriptedServer::hello();
-    let plan = LoadPlan {
-        warmup: Duration::from_millis(50),
-        connections: 4,
-        ..plan(event_loop, &server, 100)
-    };
+    let plan = plan(event_loop, &server, 100).with(|plan| {
+        plan.load.warmup = Seconds::from_millis(50);
+        plan.load.connections = 4;
+    });
     let mut last = Progress::default();
     let mut observe = |progress| last = progress;
     let result = run(&plan, &AtomicBool::new(false), &mut observe).unwrap();
@@ -287,11 +277,10 @@ fn the_last_figures_that_an_observer_sees_are_those_of_the_result(event_loop: Ev
 
 fn uneven_shares_add_up_to_all_connections_and_requests(event_loop: EventLoopChoice) {
     let server = ScriptedServer::hello();
-    let plan = LoadPlan {
-        connections: 7,
-        threads: 4,
-        ..plan(event_loop, &server, 1001)
-    };
+    let plan = plan(event_loop, &server, 1001).with(|plan| {
+        plan.load.connections = 7;
+        plan.load.threads = 4;
+    });
     let result = load_and_reconcile(&plan, &server);
     assert_outcomes(&result, "1001 ok");
     assert_eq!(result.connections_opened, 7);

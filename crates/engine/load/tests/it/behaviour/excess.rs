@@ -23,10 +23,8 @@ const MEAN_S: f64 = 0.02;
 
 /// A load of 12 GETs over one connection at a time.
 fn plan(event_loop: EventLoopChoice, server: &ScriptedServer, shape: LoadShape) -> LoadPlan {
-    LoadPlan {
-        shape,
-        ..over_one_connection(get_from(event_loop, server.address(), 12))
-    }
+    over_one_connection(get_from(event_loop, server.address(), 12))
+        .with(|plan| plan.load.shape = shape)
 }
 
 /// A server that sends `excess` after each response and a pause.
@@ -82,11 +80,10 @@ fn excess_bytes_after_a_response_make_the_next_request_malformed(event_loop: Eve
 
 fn excess_bytes_are_noticed_although_other_connections_are_free(event_loop: EventLoopChoice) {
     let server = server(b"!!", After::Keep);
-    let plan = LoadPlan {
-        connections: 12,
-        max_connections: 12,
-        ..plan(event_loop, &server, even(10.0))
-    };
+    let plan = plan(event_loop, &server, even(10.0)).with(|plan| {
+        plan.load.connections = 12;
+        plan.load.max_connections = Some(12);
+    });
     // Half of them or more, but a busy machine may delay some of the excess until after the next arrivals, for which there are enough
     // other connections.
     assert_malformed(&plan, &server, 1);
@@ -95,11 +92,8 @@ fn excess_bytes_are_noticed_although_other_connections_are_free(event_loop: Even
 fn a_408_on_an_idle_connection_is_no_outcome(event_loop: EventLoopChoice) {
     let notice = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n";
     let server = server(notice, After::Close);
-    let result = load(&LoadPlan {
-        requests: Some(2),
-        // Slow enough that the 408 finds the connection idle, however busy the machine is.
-        ..plan(event_loop, &server, even(0.5))
-    });
+    let result =
+        load(&plan(event_loop, &server, even(0.5)).with(|plan| plan.load.requests = Some(2)));
     assert_outcomes(&result, "2 ok");
     assert_eq!(result.reconnects, 1);
 }

@@ -1,7 +1,6 @@
 //! Flows of a scenario over real connections. What they do by time is tested in `engine/tests/flows.rs`.
 
 use std::io::Write;
-use std::num::NonZeroU64;
 use std::time::Duration;
 
 use prony_load::{Conversation, EventLoopChoice, Keep, LoadPlan};
@@ -30,10 +29,9 @@ fn run(
 ) -> (LoadResult, Flows) {
     let url = format!("http://{}/", server.address());
     let (request, _) = Steps::of(&url, steps).request();
-    let result = load(&change(LoadPlan {
-        request,
-        ..get_from(event_loop, server.address(), count)
-    }));
+    let result = load(&change(
+        get_from(event_loop, server.address(), count).with(|plan| plan.request = request),
+    ));
     let flows = result.flows.clone().unwrap();
     for (outcome, count) in result.outcomes.iter() {
         let of_entries = flows.entries.iter().map(|entry| entry.outcomes[outcome]);
@@ -84,9 +82,8 @@ fn a_connection_that_is_closed_during_a_pause_is_opened_again(event_loop: EventL
 
 fn a_connection_is_replaced_in_the_middle_of_a_flow(event_loop: EventLoopChoice) {
     let server = ScriptedServer::hello();
-    let (result, flows) = run(event_loop, &server, &[Step::GET; 3], 8, |plan| LoadPlan {
-        requests_per_connection: NonZeroU64::new(2),
-        ..over_one_connection(plan)
+    let (result, flows) = run(event_loop, &server, &[Step::GET; 3], 8, |plan| {
+        over_one_connection(plan).with(|plan| plan.load.requests_per_connection = Some(2))
     });
     assert_ok(&flows, 8, 3);
     assert_eq!((result.connections_opened, server.connections()), (12, 12));
@@ -111,10 +108,7 @@ fn a_reset_ends_the_flow_and_the_next_one_begins_with_the_first_entry(event_loop
             &server,
             &[Step::GET, post, Step::GET],
             12,
-            |plan| LoadPlan {
-                shape: shape.clone(),
-                ..plan
-            },
+            |plan| plan.with(|plan| plan.load.shape = shape.clone()),
         );
         let entries = flows.entries.iter().map(|entry| summary(&entry.outcomes));
         assert_eq!(
@@ -153,11 +147,12 @@ fn a_body_that_many_users_cannot_keep_is_refused(event_loop: EventLoopChoice) {
         (Keep::Status, "5 ok"),
     ] {
         let step = Step { keep, ..Step::GET };
-        let (result, _) = run(event_loop, &server, &[step], 5, |plan| LoadPlan {
-            shape: even(1000.0),
-            // Together they may keep 1 GiB.
-            max_connections: 900,
-            ..plan
+        let (result, _) = run(event_loop, &server, &[step], 5, |plan| {
+            plan.with(|plan| {
+                plan.load.shape = even(1000.0);
+                // Together they may keep 1 GiB.
+                plan.load.max_connections = Some(900);
+            })
         });
         assert_outcomes(&result, expected);
         if let Some(wrong) = result.first_wrong {

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use http::Method;
 use prony_load::{EventLoopChoice, LoadPlan};
-use prony_model::{Ended, LoadShape, Outcome};
+use prony_model::{Ended, LoadShape, Outcome, Seconds};
 use prony_testkit::connections::serve;
 use prony_testkit::contains;
 
@@ -57,10 +57,7 @@ fn with_body(
     body: &[u8],
     requests: u64,
 ) -> LoadPlan {
-    LoadPlan {
-        threads: 1,
-        ..plan_to(event_loop, address, method, &[], body, requests)
-    }
+    plan_to(event_loop, address, method, &[], body, requests).with(|plan| plan.load.threads = 1)
 }
 
 fn an_unread_request_body_is_one_reset(event_loop: EventLoopChoice) {
@@ -107,12 +104,11 @@ fn failed_reconnects_are_not_counted(event_loop: EventLoopChoice) {
 
 fn a_budget_below_the_requests_in_flight_after_the_warm_up_is_kept(event_loop: EventLoopChoice) {
     let server = ScriptedServer::slow(Duration::from_millis(20));
-    let result = load(&LoadPlan {
-        connections: 32,
-        threads: 2,
-        warmup: Duration::from_millis(500),
-        ..plan(event_loop, server.address(), 5)
-    });
+    let result = load(&plan(event_loop, server.address(), 5).with(|plan| {
+        plan.load.connections = 32;
+        plan.load.threads = 2;
+        plan.load.warmup = Seconds::from_millis(500);
+    }));
     assert_eq!(result.requests, 5, "{:?}", result.outcomes);
     assert!(result.warmup.unwrap().outcomes[Outcome::Ok] > 0);
 }
@@ -134,10 +130,10 @@ fn a_load_ends_despite_an_endless_response(event_loop: EventLoopChoice) {
         "HTTP/1.1 200 OK\r\nContent-Length: 999999999999999999\r\n\r\n",
     ] {
         let address = endless(head, vec![b'x'; 1 << 20]);
-        let result = load(&LoadPlan {
-            duration: Some(Duration::from_millis(300)),
-            ..plan(event_loop, address, 9)
-        });
+        let result = load(
+            &plan(event_loop, address, 9)
+                .with(|plan| plan.load.duration = Some(Seconds::from_millis(300))),
+        );
         assert_eq!(result.ended, Ended::Duration);
         assert_outcomes(&result, "3 unfinished");
     }
@@ -148,10 +144,10 @@ fn an_endless_response_times_out_without_starving_others(event_loop: EventLoopCh
     let interims = b"HTTP/1.1 100 Continue\r\n\r\n".repeat(40_000);
     let chunks = b"1\r\nx\r\n".repeat(150_000);
     for address in [endless("", interims), endless(CHUNKED, chunks)] {
-        let result = load(&LoadPlan {
-            timeout: Duration::from_millis(300),
-            ..plan(event_loop, address, 6)
-        });
+        let result = load(
+            &plan(event_loop, address, 6)
+                .with(|plan| plan.load.timeout = Seconds::from_millis(300)),
+        );
         assert_outcomes(&result, "6 timed_out");
     }
 }
@@ -173,10 +169,9 @@ fn a_drip_of_bytes_does_not_postpone_the_timeout(event_loop: EventLoopChoice) {
             thread::sleep(Duration::from_millis(20));
         }
     });
-    let result = load(&LoadPlan {
-        timeout: Duration::from_millis(200),
-        ..plan(event_loop, address, 3)
-    });
+    let result = load(
+        &plan(event_loop, address, 3).with(|plan| plan.load.timeout = Seconds::from_millis(200)),
+    );
     assert_outcomes(&result, "3 timed_out");
 }
 
@@ -221,10 +216,7 @@ fn a_server_that_expects_the_other_version_of_http_is_recognised(event_loop: Eve
         while stream.read(&mut [0; 1024]).is_ok_and(|length| length > 0) {}
     });
     for shape in [LoadShape::Closed, even(100.0)] {
-        let plan = LoadPlan {
-            shape,
-            ..plan(event_loop, http2, 6)
-        };
+        let plan = plan(event_loop, http2, 6).with(|plan| plan.load.shape = shape);
         assert_expects(&plan, "HTTP/2");
     }
 }

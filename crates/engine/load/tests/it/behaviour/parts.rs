@@ -38,12 +38,11 @@ const AGENTS: usize = 3;
 const NOTICE: Duration = Duration::from_millis(30);
 
 fn plan(event_loop: EventLoopChoice, address: SocketAddr, requests: u64) -> LoadPlan {
-    LoadPlan {
-        agents: AGENTS,
-        connections: 6,
-        max_connections: 12,
-        ..get_from(event_loop, address, requests)
-    }
+    get_from(event_loop, address, requests).with(|plan| {
+        plan.agents = AGENTS;
+        plan.load.connections = 6;
+        plan.load.max_connections = Some(12);
+    })
 }
 
 fn rate(arrivals: Arrivals, per_s: f64) -> LoadShape {
@@ -74,11 +73,10 @@ fn no_request_leaves_before_the_start(event_loop: EventLoopChoice) {
                 let _ = stream.write_all(HELLO);
                 After::Keep
             });
-            let plan = LoadPlan {
-                shape: shape.clone(),
-                streams,
-                ..plan(event_loop, server.address(), 60)
-            };
+            let plan = plan(event_loop, server.address(), 60).with(|plan| {
+                plan.load.shape = shape.clone();
+                plan.load.streams = streams;
+            });
             let start = Together::of(AGENTS, NOTICE);
             let parts = run_parts(&vec![plan.clone(); AGENTS], &start);
             let start = start.instant().unwrap();
@@ -97,9 +95,9 @@ fn no_request_leaves_before_the_start(event_loop: EventLoopChoice) {
 fn every_shape_of_agents_sends_what_the_plan_says(event_loop: EventLoopChoice) {
     let server = ScriptedServer::hello();
     for (name, shape) in shapes() {
-        let of = |requests| LoadPlan {
-            shape: shape.clone(),
-            ..plan(event_loop, server.address(), requests)
+        let of = |requests| {
+            plan(event_loop, server.address(), requests)
+                .with(|plan| plan.load.shape = shape.clone())
         };
         // Fewer than workers, a number that does not divide, and many.
         for requests in [4, 61, 100] {
@@ -122,18 +120,16 @@ fn every_shape_of_agents_sends_what_the_plan_says(event_loop: EventLoopChoice) {
 fn agents_have_the_arrivals_of_one_process_with_all_their_threads(event_loop: EventLoopChoice) {
     let server = ScriptedServer::hello();
     for (name, shape) in shapes().into_iter().filter(|(_, it)| it.is_open()) {
-        let several = LoadPlan {
-            shape,
-            seed: 5,
-            duration: Some(Duration::from_millis(50)),
-            requests: None,
-            ..plan(event_loop, server.address(), 1)
-        };
-        let one = LoadPlan {
-            agents: 1,
-            threads: several.all_threads(),
-            ..several.clone()
-        };
+        let several = plan(event_loop, server.address(), 1).with(|plan| {
+            plan.load.shape = shape;
+            plan.load.seed = 5;
+            plan.load.duration = Some(Seconds::from_millis(50));
+            plan.load.requests = None;
+        });
+        let one = several.clone().with(|plan| {
+            plan.agents = 1;
+            plan.load.threads = several.all_threads();
+        });
         let due = |plan: LoadPlan| {
             let result = load(&vec![plan.clone(); plan.agents], name);
             assert_eq!(result.ended, Ended::Duration, "{name}");
@@ -156,7 +152,7 @@ fn the_next_load_continues_after_the_flows_of_all_agents(event_loop: EventLoopCh
     let plan = || {
         let (request, counts) = Steps::of(&url, &[Step::GET]).request();
         let plan = plan(event_loop, server.address(), 61);
-        (LoadPlan { request, ..plan }, counts)
+        (plan.with(|plan| plan.request = request), counts)
     };
     let (of_fleet, begun) = plan();
     let plans: Vec<LoadPlan> = (0..AGENTS).map(|_| plan().0).collect();
@@ -169,10 +165,8 @@ fn the_next_load_continues_after_the_flows_of_all_agents(event_loop: EventLoopCh
 
 fn progress_counts_from_the_start(event_loop: EventLoopChoice) {
     let server = ScriptedServer::hello();
-    let plan = LoadPlan {
-        duration: Some(Duration::from_millis(100)),
-        ..plan(event_loop, server.address(), u64::MAX)
-    };
+    let plan = plan(event_loop, server.address(), u64::MAX)
+        .with(|plan| plan.load.duration = Some(Seconds::from_millis(100)));
     let mut last = 0.0;
     let (began, before) = (Instant::now(), Duration::from_millis(200));
     let start = Never(before);
@@ -197,12 +191,11 @@ fn a_load_that_does_not_begin_has_an_empty_result(event_loop: EventLoopChoice) {
     let server = ScriptedServer::hello();
     for (name, shape) in shapes() {
         for start in [Never(Duration::ZERO), Never(Duration::from_secs(3600))] {
-            let plan = LoadPlan {
-                shape: shape.clone(),
-                streams: 6,
-                duration: Some(Duration::from_millis(10)),
-                ..plan(event_loop, server.address(), 60)
-            };
+            let plan = plan(event_loop, server.address(), 60).with(|plan| {
+                plan.load.shape = shape.clone();
+                plan.load.streams = 6;
+                plan.load.duration = Some(Seconds::from_millis(10));
+            });
             let interrupt = AtomicBool::new(false);
             let part = thread::scope(|scope| {
                 let part = scope.spawn(|| run_part(&plan, 0, &start, &interrupt, &mut |_| {}));
@@ -278,11 +271,10 @@ fn impatient_server(start: AfterCloses) -> SocketAddr {
 
 fn connections_that_the_server_closes_before_the_start_are_reopened(event_loop: EventLoopChoice) {
     let start = AfterCloses::default();
-    let plan = LoadPlan {
-        agents: 1,
-        shape: rate(Arrivals::Even, 1000.0),
-        ..plan(event_loop, impatient_server(start.clone()), 200)
-    };
+    let plan = plan(event_loop, impatient_server(start.clone()), 200).with(|plan| {
+        plan.agents = 1;
+        plan.load.shape = rate(Arrivals::Even, 1000.0);
+    });
     let part = run_part(&plan, 0, &start, &AtomicBool::new(false), &mut |_| {}).unwrap();
     let result = assemble(&plan, &[part]);
     assert_outcomes(&result, "200 ok");
@@ -320,11 +312,10 @@ fn results_of_other_agents_and_loads_are_recognized(event_loop: EventLoopChoice)
          3 | 7 | 0 | it has 2 connections instead of 3",
     ) {
         let number = |text: &str| text.parse().unwrap();
-        let plan = LoadPlan {
-            agents: number(agents),
-            connections: number(connections),
-            ..plan.clone()
-        };
+        let plan = plan.clone().with(|plan| {
+            plan.agents = number(agents);
+            plan.load.connections = number(connections);
+        });
         let foreign = part.check(&plan, number(agent)).unwrap_err();
         assert_eq!(foreign.to_string(), message);
     }

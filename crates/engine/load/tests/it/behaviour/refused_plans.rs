@@ -22,26 +22,26 @@ fn set(plan: &mut LoadPlan, word: &str) {
     let one_a_second = Schedule::constant(Arrivals::Even, 1.0);
     match name {
         "agents" => plan.agents = count,
-        "threads" => plan.threads = count,
-        "connections" => plan.connections = count,
-        "pipeline" => plan.pipeline = count,
-        "streams" => plan.streams = count,
-        "events" => plan.events = count == 1,
-        "requests" => plan.requests = Some(count as u64),
-        "warmup" => plan.warmup = Duration::from_secs(count as u64),
-        "rate" => plan.shape = even(number),
-        "closed" => plan.shape = LoadShape::UsersClosed { think_time },
-        "open" => plan.shape = LoadShape::UsersOpen { think_time },
+        "threads" => plan.load.threads = count,
+        "connections" => plan.load.connections = count,
+        "pipeline" => plan.load.pipeline = count,
+        "streams" => plan.load.streams = count,
+        "events" => plan.load.events = count == 1,
+        "requests" => plan.load.requests = Some(count as u64),
+        "warmup" => plan.load.warmup = Seconds::from_secs(count as u64),
+        "rate" => plan.load.shape = even(number),
+        "closed" => plan.load.shape = LoadShape::UsersClosed { think_time },
+        "open" => plan.load.shape = LoadShape::UsersOpen { think_time },
         "burst" => {
             let burst = count as u64;
-            plan.shape = LoadShape::Rate(Schedule {
+            plan.load.shape = LoadShape::Rate(Schedule {
                 burst,
                 ..one_a_second
             });
         }
         "stages" => {
             let stages = vec![Stage::endless(1.0); count];
-            plan.shape = LoadShape::Rate(Schedule {
+            plan.load.shape = LoadShape::Rate(Schedule {
                 stages,
                 ..one_a_second
             });
@@ -53,11 +53,10 @@ fn set(plan: &mut LoadPlan, word: &str) {
 /// A load of two requests over fifty connections.
 fn plain() -> LoadPlan {
     let address = "127.0.0.1:9".parse().unwrap();
-    LoadPlan {
-        connections: 50,
-        max_connections: 60,
-        ..get_from(EventLoopChoice::Auto, address, 2)
-    }
+    get_from(EventLoopChoice::Auto, address, 2).with(|plan| {
+        plan.load.connections = 50;
+        plan.load.max_connections = Some(60);
+    })
 }
 
 /// In each row, what makes a plan wrong, and a part of the message.
@@ -94,18 +93,18 @@ fn plans_beyond_any_machine_are_refused() {
 #[test]
 fn requests_in_flight_take_a_bounded_memory() {
     let address = "127.0.0.1:9".parse().unwrap();
-    let plan = LoadPlan {
-        connections: 50,
-        pipeline: 1000,
-        ..plan_to(
-            EventLoopChoice::Auto,
-            address,
-            "POST",
-            &[],
-            &[b'b'; 100_000],
-            1,
-        )
-    };
+    let plan = plan_to(
+        EventLoopChoice::Auto,
+        address,
+        "POST",
+        &[],
+        &[b'b'; 100_000],
+        1,
+    )
+    .with(|plan| {
+        plan.load.connections = 50;
+        plan.load.pipeline = 1000;
+    });
     let error = plan.validate().unwrap_err().to_string();
     contains(&error, "the 512 MiB that requests in flight may take");
     assert!(!error.contains("pipeline"), "{error}");
@@ -115,10 +114,7 @@ fn requests_in_flight_take_a_bounded_memory() {
 fn requests_in_flight_over_http2_are_streams() {
     let message = vec![b'b'; 100_000];
     let call = Call::unary("/a.B/C", "localhost", &message);
-    let plan = LoadPlan {
-        request: call.encode().unwrap().into(),
-        ..plain()
-    };
+    let plan = plain().with(|plan| plan.request = call.encode().unwrap().into());
     assert_refused(
         &plan,
         "pipeline=1001 | 1001 streams per connection are too many: at most 1000
@@ -135,12 +131,11 @@ fn plans_that_contradict_their_batches_are_refused() {
         pause: Duration::ZERO,
     };
     let next = Arc::new(|_| None);
-    let plan = LoadPlan {
-        threads: 1,
-        requests: None,
-        batches: Some(Batches { first, next }),
-        ..plain()
-    };
+    let plan = plain().with(|plan| {
+        plan.load.threads = 1;
+        plan.load.requests = None;
+        plan.here.batches = Some(Batches { first, next });
+    });
     assert_refused(
         &plan,
         "requests=7 | a number
@@ -154,7 +149,7 @@ fn plans_that_contradict_their_batches_are_refused() {
 #[test]
 fn plans_that_contradict_their_scenario_are_refused() {
     let (request, _) = Steps::of("http://127.0.0.1:9/", &[Step::GET]).request();
-    let plan = LoadPlan { request, ..plain() };
+    let plan = plain().with(|plan| plan.request = request);
     assert_refused(
         &plan,
         "pipeline=2 | pipelining cannot be combined with a scenario

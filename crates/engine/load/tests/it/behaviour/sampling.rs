@@ -4,13 +4,12 @@ use std::io::Write;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
-use std::time::Duration;
 
 use prony_load::{
     EventLoopChoice, Expectation, LoadPlan, Mismatch, Response, ResponseCheck, SampleChoice,
     Sampling,
 };
-use prony_model::{Checked, Outcome};
+use prony_model::{Checked, Outcome, Seconds};
 use prony_testkit::contains;
 
 use crate::plans::{assert_outcomes, get_from, load, over_one_connection};
@@ -60,10 +59,8 @@ fn sampled(
     check: Arc<dyn ResponseCheck>,
     choice: SampleChoice,
 ) -> LoadPlan {
-    LoadPlan {
-        sampling: Some(Sampling { check, choice }),
-        ..get_from(event_loop, server.address(), requests)
-    }
+    get_from(event_loop, server.address(), requests)
+        .with(|plan| plan.sampling = Some(Sampling { check, choice }))
 }
 
 fn one_in_a_hundred(number: u64) -> bool {
@@ -165,10 +162,10 @@ fn even_rare_sampling_covers_the_measured_part(event_loop: EventLoopChoice) {
     let check = Arc::new(Counting::default());
     let choice = SampleChoice::EveryNth(NonZeroU64::MAX);
     let server = server(SHORT, WRONG, |_| false);
-    let result = load(&over_one_connection(LoadPlan {
-        warmup: Duration::from_millis(300),
-        ..sampled(event_loop, &server, 5, check.clone(), choice)
-    }));
+    let result = load(&over_one_connection(
+        sampled(event_loop, &server, 5, check.clone(), choice)
+            .with(|plan| plan.load.warmup = Seconds::from_millis(300)),
+    ));
     assert_outcomes(&result, "5 ok");
     assert_eq!(check.0.load(SeqCst), 2);
 }
@@ -183,9 +180,6 @@ fn without_an_expected_response_nothing_is_compared(event_loop: EventLoopChoice)
 fn pipelined_short_bodies_are_all_compared(event_loop: EventLoopChoice) {
     let server = server(SHORT, WRONG, one_in_a_hundred);
     let plan = plan(event_loop, &server, SHORT, SampleChoice::AtRandom);
-    let result = load(&LoadPlan {
-        pipeline: 16,
-        ..over_one_connection(plan)
-    });
+    let result = load(&over_one_connection(plan).with(|plan| plan.load.pipeline = 16));
     assert_outcomes(&result, "1980 ok and 20 wrong_body");
 }

@@ -1,7 +1,6 @@
 //! Every shape of load over real connections. What is due when is tested in `engine/tests`, in simulated time.
 
 use std::io::{Read, Write};
-use std::num::NonZeroU64;
 use std::os::unix::net::UnixListener;
 use std::thread;
 
@@ -29,12 +28,11 @@ fn plan(
     shape: LoadShape,
     requests: u64,
 ) -> LoadPlan {
-    LoadPlan {
-        shape,
-        threads: 1,
-        max_connections: 50,
-        ..get_from(event_loop, server.address(), requests)
-    }
+    get_from(event_loop, server.address(), requests).with(|plan| {
+        plan.load.shape = shape;
+        plan.load.threads = 1;
+        plan.load.max_connections = Some(50);
+    })
 }
 
 fn a_rate_sends_requests_when_they_are_due(event_loop: EventLoopChoice) {
@@ -46,10 +44,8 @@ fn a_rate_sends_requests_when_they_are_due(event_loop: EventLoopChoice) {
     ] {
         let before = server.requests();
         let shape = LoadShape::Rate(Schedule::constant(arrivals, 1000.0));
-        let result = load(&LoadPlan {
-            threads,
-            ..plan(event_loop, &server, shape, 300)
-        });
+        let result =
+            load(&plan(event_loop, &server, shape, 300).with(|plan| plan.load.threads = threads));
         assert_outcomes(&result, "300 ok");
         assert_eq!(server.requests() - before, 300);
         assert_eq!(result.ended, Ended::Requests);
@@ -67,10 +63,8 @@ fn a_rate_sends_requests_when_they_are_due(event_loop: EventLoopChoice) {
 
 fn busy_waiting_does_not_count_as_work(event_loop: EventLoopChoice) {
     let server = ScriptedServer::hello();
-    let result = load(&LoadPlan {
-        spin: true,
-        ..plan(event_loop, &server, even(200.0), 60)
-    });
+    let result =
+        load(&plan(event_loop, &server, even(200.0), 60).with(|plan| plan.load.spin = true));
     assert_outcomes(&result, "60 ok");
     let generator = &result.generator;
     assert!(generator.spin_s > 0.0);
@@ -85,10 +79,9 @@ fn the_pipeline_is_filled_to_its_depth(event_loop: EventLoopChoice) {
         }
         After::Keep
     });
-    let result = load(&LoadPlan {
-        pipeline: 4,
-        ..plan(event_loop, &server, LoadShape::Closed, 120)
-    });
+    let result = load(
+        &plan(event_loop, &server, LoadShape::Closed, 120).with(|plan| plan.load.pipeline = 4),
+    );
     assert_outcomes(&result, "120 ok");
     assert_eq!((server.requests(), result.connections_opened), (120, 3));
 }
@@ -101,10 +94,9 @@ fn a_close_in_a_pipeline_loses_no_request(event_loop: EventLoopChoice) {
             _ => After::Keep,
         }
     });
-    let result = load(&LoadPlan {
-        pipeline: 3,
-        ..plan(event_loop, &server, LoadShape::Closed, 100)
-    });
+    let result = load(
+        &plan(event_loop, &server, LoadShape::Closed, 100).with(|plan| plan.load.pipeline = 3),
+    );
     let [ok, reset] = [Outcome::Ok, Outcome::Reset].map(|it| result.outcomes[it]);
     // A request lost to two closes in turn is given up.
     assert_eq!(ok + reset, 100, "{:?}", result.outcomes);
@@ -115,10 +107,10 @@ fn a_close_in_a_pipeline_loses_no_request(event_loop: EventLoopChoice) {
 
 fn a_connection_is_replaced_after_n_requests(event_loop: EventLoopChoice) {
     let server = ScriptedServer::hello();
-    let result = load(&LoadPlan {
-        requests_per_connection: NonZeroU64::new(5),
-        ..over_one_connection(plan(event_loop, &server, LoadShape::Closed, 50))
-    });
+    let result = load(
+        &over_one_connection(plan(event_loop, &server, LoadShape::Closed, 50))
+            .with(|plan| plan.load.requests_per_connection = Some(5)),
+    );
     assert_outcomes(&result, "50 ok");
     assert_eq!((result.connections_opened, server.connections()), (10, 10));
     assert_eq!((result.reconnects, result.resent), (9, 0));
@@ -131,10 +123,7 @@ fn a_connection_that_the_server_closes_between_two_arrivals_is_no_error(
     let shape = LoadShape::UsersOpen {
         think_time: Seconds::from_millis(20),
     };
-    let result = load(&LoadPlan {
-        connections: 4,
-        ..plan(event_loop, &server, shape, 60)
-    });
+    let result = load(&plan(event_loop, &server, shape, 60).with(|plan| plan.load.connections = 4));
     assert_outcomes(&result, "60 ok");
     assert_eq!(server.requests(), 60);
     assert!(result.reconnects >= 56, "{}", result.reconnects);
@@ -155,10 +144,10 @@ fn a_load_works_over_a_unix_socket(event_loop: EventLoopChoice) {
         responded
     });
     let any = ([127, 0, 0, 1], 1).into();
-    let result = load(&LoadPlan {
-        endpoint: Endpoint::Unix(path),
-        ..over_one_connection(get_from(event_loop, any, 100))
-    });
+    let result = load(
+        &over_one_connection(get_from(event_loop, any, 100))
+            .with(|plan| plan.endpoint = Endpoint::Unix(path)),
+    );
     assert_outcomes(&result, "100 ok");
     assert_eq!(server.join().unwrap(), 100);
     assert!(result.target.address.starts_with("unix:"));

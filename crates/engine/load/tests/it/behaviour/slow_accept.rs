@@ -1,8 +1,7 @@
 //! A server whose accept queue overflows: the kernel's counters explain its slow responses.
 
+use prony_model::Seconds;
 use std::net::SocketAddr;
-use std::num::NonZeroU64;
-use std::time::Duration;
 
 use prony_load::{EventLoopChoice, LoadPlan};
 use prony_testkit::contains;
@@ -18,16 +17,15 @@ over_each_loop!(
 
 /// 80 requests per second, each over a new connection.
 fn plan(event_loop: EventLoopChoice, server: SocketAddr) -> LoadPlan {
-    LoadPlan {
-        shape: even(80.0),
-        connections: 1,
-        max_connections: 200,
-        threads: 1,
-        requests: None,
-        requests_per_connection: NonZeroU64::new(1),
-        duration: Some(Duration::from_millis(400)),
-        ..get_from(event_loop, server, 1)
-    }
+    get_from(event_loop, server, 1).with(|plan| {
+        plan.load.shape = even(80.0);
+        plan.load.connections = 1;
+        plan.load.max_connections = Some(200);
+        plan.load.threads = 1;
+        plan.load.requests = None;
+        plan.load.requests_per_connection = Some(1);
+        plan.load.duration = Some(Seconds::from_millis(400));
+    })
 }
 
 fn an_overflowing_accept_queue_explains_a_second_of_latency(event_loop: EventLoopChoice) {

@@ -1,11 +1,12 @@
 //! Rare events on a TCP connection: immediate resets, and urgent data.
 
+use prony_model::Seconds;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-use prony_load::{Endpoint, EventLoopChoice, LoadPlan};
+use prony_load::{Endpoint, EventLoopChoice};
 use prony_testkit::connections::serve;
 use socket2::{Domain, SockRef, Socket, Type};
 
@@ -34,11 +35,10 @@ fn resetting() -> SocketAddr {
 }
 
 fn an_immediate_reset_is_a_reset(event_loop: EventLoopChoice) {
-    let result = load(&LoadPlan {
-        connections: 8,
-        max_connections: 8,
-        ..get_from(event_loop, resetting(), 2000)
-    });
+    let result = load(&get_from(event_loop, resetting(), 2000).with(|plan| {
+        plan.load.connections = 8;
+        plan.load.max_connections = Some(8);
+    }));
     assert_outcomes(&result, "2000 reset");
     assert_eq!(result.connections_opened, 2000);
 }
@@ -108,14 +108,13 @@ fn a_connection_that_the_kernel_never_accepts_times_out(event_loop: EventLoopCho
     listener.listen(0).unwrap();
     let address = listener.local_addr().unwrap().as_socket().unwrap();
     let _queued = TcpStream::connect(address).unwrap();
-    let result = load(&LoadPlan {
-        shape: even(100.0),
-        threads: 1,
-        connections: 2,
-        max_connections: 2,
-        timeout: Duration::from_millis(100),
-        ..get_from(event_loop, address, 5)
-    });
+    let result = load(&get_from(event_loop, address, 5).with(|plan| {
+        plan.load.shape = even(100.0);
+        plan.load.threads = 1;
+        plan.load.connections = 2;
+        plan.load.max_connections = Some(2);
+        plan.load.timeout = Seconds::from_millis(100);
+    }));
     assert_outcomes(&result, "5 timed_out");
     assert_eq!(
         result.first_wrong.unwrap().detail,

@@ -1,8 +1,8 @@
 //! HTTP/2 connections on which some requests fail: each has the outcome that is its own.
 
+use prony_model::Seconds;
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::num::NonZeroU64;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -49,10 +49,7 @@ fn plan(
     requests: u64,
 ) -> LoadPlan {
     let plan = http2_plan_to(event_loop, address, method, &vec![b'x'; body], requests);
-    LoadPlan {
-        pipeline: 3,
-        ..over_one_connection(plan)
-    }
+    over_one_connection(plan).with(|plan| plan.load.pipeline = 3)
 }
 
 /// Reads frames until as many requests have begun.
@@ -92,13 +89,13 @@ fn a_connection_whose_last_request_is_reset_is_replaced(event_loop: EventLoopCho
             _ => vec![],
         })
     });
-    for per_connection in [None, NonZeroU64::new(1), NonZeroU64::new(2)] {
-        let result = load(&LoadPlan {
-            requests_per_connection: per_connection,
-            ..http2_plan_to(event_loop, address, Method::GET, b"", 10)
-        });
+    for per_connection in [None, Some(1), Some(2)] {
+        let result = load(
+            &http2_plan_to(event_loop, address, Method::GET, b"", 10)
+                .with(|plan| plan.load.requests_per_connection = per_connection),
+        );
         assert_outcomes(&result, "10 reset");
-        let least = per_connection.map_or(1, |most| 10 / most.get());
+        let least = per_connection.map_or(1, |most| 10 / most);
         assert!(result.connections_opened >= least, "{per_connection:?}");
     }
 }
@@ -200,16 +197,14 @@ fn unix_plan(
             });
         }
     });
-    LoadPlan {
-        endpoint: Endpoint::Unix(path),
-        ..plan(
-            event_loop,
-            ([127, 0, 0, 1], 1).into(),
-            method,
-            LONG,
-            requests,
-        )
-    }
+    plan(
+        event_loop,
+        ([127, 0, 0, 1], 1).into(),
+        method,
+        LONG,
+        requests,
+    )
+    .with(|plan| plan.endpoint = Endpoint::Unix(path))
 }
 
 /// Closes the connection while the first request clogs it, and then says how many requests have begun to arrive.
@@ -232,10 +227,10 @@ fn requests_that_were_never_sent_are_sent_over_the_next_connection(event_loop: E
     let folder = tempfile::tempdir().unwrap();
     let (sender, arrived) = channel();
     let first = move |stream| close_clogged(stream, &sender);
-    let result = load(&LoadPlan {
-        shape: even(5.0),
-        ..unix_plan(event_loop, &folder, (Method::POST, 3), first)
-    });
+    let result = load(
+        &unix_plan(event_loop, &folder, (Method::POST, 3), first)
+            .with(|plan| plan.load.shape = even(5.0)),
+    );
     let lost = arrived.recv().unwrap();
     assert!((1..3).contains(&lost), "{lost}");
     assert_outcomes(&result, &format!("{} ok and {lost} reset", 3 - lost));
@@ -260,10 +255,11 @@ fn refuse_first(mut stream: UnixStream) -> Option<()> {
 fn the_overdue_request_times_out_even_if_it_is_not_the_first(event_loop: EventLoopChoice) {
     let folder = tempfile::tempdir().unwrap();
     // The first request is sent again behind the second one, and times out two seconds earlier.
-    let result = load(&LoadPlan {
-        shape: even(0.5),
-        timeout: Duration::from_secs(4),
-        ..unix_plan(event_loop, &folder, (Method::PUT, 2), refuse_first)
-    });
+    let result = load(
+        &unix_plan(event_loop, &folder, (Method::PUT, 2), refuse_first).with(|plan| {
+            plan.load.shape = even(0.5);
+            plan.load.timeout = Seconds::from_secs(4);
+        }),
+    );
     assert_outcomes(&result, "1 ok and 1 timed_out");
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use http::Method;
 use prony_load::{EventLoopChoice, LoadPlan};
-use prony_model::{Ended, Outcome};
+use prony_model::{Ended, Outcome, Seconds};
 use prony_testkit::connections::serve;
 use prony_testkit::until;
 
@@ -51,10 +51,8 @@ fn plan(event_loop: EventLoopChoice, pause: Option<Duration>) -> LoadPlan {
 }
 
 fn a_load_ends_if_the_server_allows_no_more_streams(event_loop: EventLoopChoice) {
-    let result = load(&LoadPlan {
-        timeout: Duration::from_millis(20),
-        ..plan(event_loop, None)
-    });
+    let result =
+        load(&plan(event_loop, None).with(|plan| plan.load.timeout = Seconds::from_millis(20)));
     assert_eq!(result.ended, Ended::Requests);
     // Each connection sends a request before it knows the limit.
     let timed_out = result.outcomes[Outcome::TimedOut];
@@ -63,11 +61,10 @@ fn a_load_ends_if_the_server_allows_no_more_streams(event_loop: EventLoopChoice)
 }
 
 fn a_request_that_waits_for_a_stream_until_its_deadline_is_shed(event_loop: EventLoopChoice) {
-    let result = load(&LoadPlan {
-        shape: even(50.0),
-        deadline: Some(Duration::from_millis(100)),
-        ..plan(event_loop, None)
-    });
+    let result = load(&plan(event_loop, None).with(|plan| {
+        plan.load.shape = even(50.0);
+        plan.load.deadline = Some(Seconds::from_millis(100));
+    }));
     let outcomes = result.outcomes;
     assert_eq!(outcomes.total(), 10, "{outcomes:?}");
     assert!(outcomes[Outcome::Shed] >= 7, "{outcomes:?}");
@@ -113,15 +110,16 @@ fn load_of_two(event_loop: EventLoopChoice, notice: &'static [u8], others: u64) 
             ok(frame.stream)
         })
     });
-    let result = load(&LoadPlan {
-        connections: 2,
-        max_connections: 2,
-        pipeline: 2,
-        threads: 1,
-        // The notice arrives before the third request, unless the machine is very busy.
-        shape: even(10.0),
-        ..http2_plan_to(event_loop, address, Method::GET, b"", 10)
-    });
+    let result = load(
+        &http2_plan_to(event_loop, address, Method::GET, b"", 10).with(|plan| {
+            plan.load.connections = 2;
+            plan.load.max_connections = Some(2);
+            plan.load.pipeline = 2;
+            plan.load.threads = 1;
+            // The notice arrives before the third request, unless the machine is very busy.
+            plan.load.shape = even(10.0);
+        }),
+    );
     assert_outcomes(&result, "10 ok");
     counts[0].load(SeqCst)
 }
@@ -152,11 +150,14 @@ fn no_request_times_out_in_line_for_a_stream(event_loop: EventLoopChoice) {
             vec![]
         })
     });
-    let result = load(&LoadPlan {
-        pipeline: 300,
-        timeout: Duration::from_secs(1),
-        ..over_one_connection(http2_plan_to(event_loop, address, Method::GET, b"", 300))
-    });
+    let result = load(
+        &over_one_connection(http2_plan_to(event_loop, address, Method::GET, b"", 300)).with(
+            |plan| {
+                plan.load.pipeline = 300;
+                plan.load.timeout = Seconds::from_secs(1);
+            },
+        ),
+    );
     assert_outcomes(&result, "300 timed_out");
     until("each request", || (heads.load(SeqCst) == 300).then_some(()));
 }

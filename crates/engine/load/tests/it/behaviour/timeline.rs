@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use prony_load::{EventLoopChoice, LoadPlan};
-use prony_model::{Ended, LoadResult, Outcome, Timeline};
+use prony_model::{Ended, LoadResult, Outcome, Seconds, Timeline};
 
 use crate::plans::{self, assert_outcomes, get_from};
 use crate::scripted::{After, HELLO, ScriptedServer};
@@ -26,12 +26,11 @@ fn timed(
     warmup_ms: u64,
     duration_ms: u64,
 ) -> LoadPlan {
-    LoadPlan {
-        warmup: Duration::from_millis(warmup_ms),
-        duration: Some(Duration::from_millis(duration_ms)),
-        requests: None,
-        ..get_from(event_loop, server.address(), 1)
-    }
+    get_from(event_loop, server.address(), 1).with(|plan| {
+        plan.load.warmup = Seconds::from_millis(warmup_ms);
+        plan.load.duration = Some(Seconds::from_millis(duration_ms));
+        plan.load.requests = None;
+    })
 }
 
 fn load(plan: &LoadPlan) -> (LoadResult, Timeline) {
@@ -76,11 +75,10 @@ fn the_intervals_add_up_to_the_outcomes(event_loop: EventLoopChoice) {
 
 fn slow_responses_are_counted_in_the_interval_of_their_arrival(event_loop: EventLoopChoice) {
     let server = pausing_server();
-    let plan = LoadPlan {
+    let plan = timed(event_loop, &server, 55, 200).with(|plan| {
         // Each response takes 0.2 ms or longer, and none an hour.
-        slow_from_ns: vec![200_000, 3_600_000_000_000],
-        ..timed(event_loop, &server, 55, 200)
-    };
+        plan.slow_from_ns = vec![200_000, 3_600_000_000_000];
+    });
     let (_, timeline) = load(&plan);
     let counts: Vec<&[u64]> = timeline.slow.iter().map(|slow| &slow.count[..]).collect();
     assert_eq!(counts, [&timeline.ok[..], &vec![0; timeline.ok.len()]]);
@@ -116,10 +114,8 @@ fn a_server_that_becomes_slow_shows(event_loop: EventLoopChoice) {
         let _ = stream.write_all(HELLO);
         After::Keep
     });
-    let (result, timeline) = load(&LoadPlan {
-        threads: 1,
-        ..get_from(event_loop, server.address(), 130)
-    });
+    let (result, timeline) =
+        load(&get_from(event_loop, server.address(), 130).with(|plan| plan.load.threads = 1));
     assert_outcomes(&result, "130 ok");
     assert_eq!(result.ended, Ended::Requests);
     let means = timeline.latency_mean_ns.iter();

@@ -3,11 +3,10 @@
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
-use std::time::Duration;
 
 use http::Method;
 use prony_load::{EventLoopChoice, LoadPlan};
-use prony_model::{Ended, Outcome};
+use prony_model::{Ended, Outcome, Seconds};
 use prony_testkit::connections::serve;
 use prony_testkit::until;
 
@@ -25,10 +24,8 @@ over_each_loop!(
 
 /// A POST over each of three connections.
 fn plan(event_loop: EventLoopChoice, address: SocketAddr, requests: u64) -> LoadPlan {
-    LoadPlan {
-        threads: 1,
-        ..http2_plan_to(event_loop, address, Method::POST, b"body", requests)
-    }
+    http2_plan_to(event_loop, address, Method::POST, b"body", requests)
+        .with(|plan| plan.load.threads = 1)
 }
 
 /// `in_flight` at a time over one connection.
@@ -38,10 +35,8 @@ fn in_flight(
     in_flight: usize,
     requests: u64,
 ) -> LoadPlan {
-    LoadPlan {
-        pipeline: in_flight,
-        ..over_one_connection(plan(event_loop, address, requests))
-    }
+    over_one_connection(plan(event_loop, address, requests))
+        .with(|plan| plan.load.pipeline = in_flight)
 }
 
 /// What a server has seen.
@@ -133,10 +128,9 @@ fn a_request_refused_by_two_goaways_is_a_reset(event_loop: EventLoopChoice) {
 
 fn requests_whose_connections_only_go_away_time_out_while_they_pause(event_loop: EventLoopChoice) {
     let (address, _) = storming();
-    let result = load(&LoadPlan {
-        timeout: Duration::from_millis(50),
-        ..plan(event_loop, address, 18)
-    });
+    let result = load(
+        &plan(event_loop, address, 18).with(|plan| plan.load.timeout = Seconds::from_millis(50)),
+    );
     let outcomes = result.outcomes;
     let both = outcomes[Outcome::Reset] + outcomes[Outcome::TimedOut];
     assert_eq!((outcomes.total(), both), (18, 18), "{outcomes:?}");
@@ -146,12 +140,11 @@ fn requests_whose_connections_only_go_away_time_out_while_they_pause(event_loop:
 
 fn a_storm_of_goaways_is_no_storm_of_connections(event_loop: EventLoopChoice) {
     let (address, connections) = storming();
-    let result = load(&LoadPlan {
-        requests: None,
-        duration: Some(Duration::from_secs(1)),
-        pipeline: 2,
-        ..plan(event_loop, address, 1)
-    });
+    let result = load(&plan(event_loop, address, 1).with(|plan| {
+        plan.load.requests = None;
+        plan.load.duration = Some(Seconds::from_secs(1));
+        plan.load.pipeline = 2;
+    }));
     assert_eq!(result.ended, Ended::Duration);
     let outcomes = result.outcomes;
     let both = outcomes[Outcome::Reset] + outcomes[Outcome::Unfinished];

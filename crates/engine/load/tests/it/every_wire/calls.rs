@@ -2,7 +2,7 @@
 
 use bytes::{Buf, Bytes};
 use prony_load::wire::grpc::{Call, CallKind};
-use prony_load::{EventLoopChoice, LoadPlan, WireRequest};
+use prony_load::{EventLoopChoice, WireRequest};
 use prony_model::{Outcome, Protocol};
 
 use super::server::CountingServer;
@@ -75,12 +75,11 @@ fn every_kind_of_call_counts_its_messages_on_both_sides() {
             }
             let streams = kind.streams_responses();
             let path = if streams { EACH } else { FIRST_ONLY };
-            let plan = LoadPlan {
-                request: call(&server, protocol, (kind, path), &sent).into(),
-                events: streams,
-                pipeline: in_flight,
-                ..plan(&server, protocol, event_loop)
-            };
+            let plan = plan(&server, protocol, event_loop).with(|plan| {
+                plan.request = call(&server, protocol, (kind, path), &sent).into();
+                plan.load.events = streams;
+                plan.load.pipeline = in_flight;
+            });
             let protocol = protocol.name();
             let name = format!("{kind:?}, {in_flight} in flight, {protocol} and {event_loop}");
             let result = load(&plan);

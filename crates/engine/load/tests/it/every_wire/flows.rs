@@ -99,15 +99,16 @@ fn every_shape_of_flows_works_over_every_wire_of_http() {
                 change(&mut plan);
                 in_agents(&mut plan, agents);
                 // A user has one request in flight.
-                plan.pipeline = 1;
+                plan.load.pipeline = 1;
                 let waits = event_loop == EventLoopChoice::Epoll;
                 plan.flow_think_time = waits.then_some(think_time);
-                let of_agent = |_| LoadPlan {
-                    request: Steps::of(&url, &steps())
-                        .echoed_over(protocol.into())
-                        .request()
-                        .0,
-                    ..plan.clone()
+                let of_agent = |_| {
+                    plan.clone().with(|plan| {
+                        plan.request = Steps::of(&url, &steps())
+                            .echoed_over(protocol.into())
+                            .request()
+                            .0
+                    })
                 };
                 let plans: Vec<_> = (0..agents).map(of_agent).collect();
                 let protocol = protocol.name();

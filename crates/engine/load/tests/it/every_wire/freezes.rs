@@ -4,8 +4,8 @@
 use std::thread;
 use std::time::Duration;
 
+use prony_load::EventLoopChoice;
 use prony_load::wire::grpc::CallKind;
-use prony_load::{EventLoopChoice, LoadPlan};
 use prony_model::{LatencyHistogram, Outcome, Protocol};
 
 use super::server::{CountingServer, FREEZE};
@@ -49,16 +49,15 @@ fn check(
     let server = CountingServer::start(protocol);
     let path = format!("freeze/{FROZEN_BY}");
     let request = request(&server, protocol, CallKind::Unary, &path);
-    let result = load(&LoadPlan {
-        request: request.into(),
-        shape: even(RATE),
-        requests: Some(REQUESTS),
-        connections,
-        max_connections: connections,
-        threads: connections,
-        pipeline: in_flight,
-        ..plan(&server, protocol, event_loop)
-    });
+    let result = load(&plan(&server, protocol, event_loop).with(|plan| {
+        plan.request = request.into();
+        plan.load.shape = even(RATE);
+        plan.load.requests = Some(REQUESTS);
+        plan.load.connections = connections;
+        plan.load.max_connections = Some(connections);
+        plan.load.threads = connections;
+        plan.load.pipeline = in_flight;
+    }));
     let name = format!("{room} over {} and {event_loop}", protocol.name());
     let wrong = &result.first_wrong;
     assert_eq!(result.outcomes[Outcome::Ok], REQUESTS, "{name}: {wrong:?}");

@@ -8,9 +8,7 @@ mod freezes;
 pub mod server;
 mod streams;
 
-use std::num::NonZeroU64;
 use std::thread;
-use std::time::Duration;
 
 use prony_load::tls::{Offer, TlsSettings, Trust};
 use prony_load::wire::grpc::CallKind;
@@ -55,12 +53,12 @@ fn over_each(protocols: &[Protocol], test: impl Fn(Protocol) + Sync) {
 
 /// Keeps several requests in flight over each connection.
 fn in_flight(plan: &mut LoadPlan) {
-    plan.pipeline = 4;
+    plan.load.pipeline = 4;
 }
 
 fn rate(plan: &mut LoadPlan, schedule: Schedule) {
-    plan.shape = LoadShape::Rate(schedule);
-    plan.max_connections = 8;
+    plan.load.shape = LoadShape::Rate(schedule);
+    plan.load.max_connections = Some(8);
 }
 
 /// A shape of load, and what it changes in a plan.
@@ -70,10 +68,10 @@ const SHAPES: [Shape; 10] = [
     ("closed", |_| {}),
     ("several requests in flight", in_flight),
     ("sequential", |plan| {
-        (plan.connections, plan.threads) = (1, 1);
+        (plan.load.connections, plan.load.threads) = (1, 1);
     }),
     ("a connection for every third request", |plan| {
-        plan.requests_per_connection = NonZeroU64::new(3);
+        plan.load.requests_per_connection = Some(3);
     }),
     ("even arrivals", |plan| {
         rate(plan, Schedule::constant(Arrivals::Even, 2000.0));
@@ -98,11 +96,11 @@ const SHAPES: [Shape; 10] = [
     }),
     ("users who wait", |plan| {
         let think_time = Seconds::from_millis(2);
-        plan.shape = LoadShape::UsersClosed { think_time };
+        plan.load.shape = LoadShape::UsersClosed { think_time };
     }),
     ("users who do not wait", |plan| {
         let think_time = Seconds::from_millis(2);
-        plan.shape = LoadShape::UsersOpen { think_time };
+        plan.load.shape = LoadShape::UsersOpen { think_time };
     }),
 ];
 
@@ -132,23 +130,22 @@ fn plan(server: &CountingServer, protocol: Protocol, event_loop: EventLoopChoice
         settings.client("localhost", offer).unwrap()
     });
     let request = request(server, protocol, CallKind::Unary, "test.Echo/Unary");
-    LoadPlan {
-        tls,
-        connections: 4,
-        max_connections: 4,
-        threads: 2,
-        requests: Some(REQUESTS),
-        timeout: Duration::from_secs(20),
-        event_loop,
-        ..LoadPlan::new(server.address().into(), "test", request)
-    }
+    LoadPlan::new(server.address().into(), "test", request).with(|plan| {
+        plan.tls = tls;
+        plan.load.connections = 4;
+        plan.load.max_connections = Some(4);
+        plan.load.threads = 2;
+        plan.load.requests = Some(REQUESTS);
+        plan.load.timeout = Seconds::from_secs(20);
+        plan.here.event_loop = event_loop;
+    })
 }
 
 /// Divides the load among agents, who need a connection for each thread.
 fn in_agents(plan: &mut LoadPlan, agents: usize) {
     plan.agents = agents;
-    plan.connections = plan.connections.max(plan.all_threads());
-    plan.max_connections = plan.max_connections.max(plan.connections);
+    plan.load.connections = plan.load.connections.max(plan.all_threads());
+    plan.load.max_connections = Some(plan.load.most_connections().max(plan.load.connections));
 }
 
 fn check(server: &CountingServer, plan: &LoadPlan, name: &str) {
@@ -167,7 +164,7 @@ fn check(server: &CountingServer, plan: &LoadPlan, name: &str) {
             result.connections_opened,
         );
         // The load may end before a connection that a rate opened has shaken hands.
-        let fewest = if plan.max_connections > plan.connections {
+        let fewest = if plan.load.most_connections() > plan.load.connections {
             1
         } else {
             opened

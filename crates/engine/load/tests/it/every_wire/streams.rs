@@ -1,11 +1,10 @@
 //! Event streams and streams of messages over every wire: Prony and the server count the same events.
 
 use std::cell::OnceCell;
-use std::time::Duration;
 
 use prony_load::wire::grpc::CallKind;
 use prony_load::{EventLoopChoice, LoadPlan};
-use prony_model::{Ended, LoadResult, Outcome, Protocol};
+use prony_model::{Ended, LoadResult, Outcome, Protocol, Seconds};
 
 use super::server::CountingServer;
 use super::{GRPC, HTTP, REQUESTS, in_agents, loops_and_agents, plan, request};
@@ -22,11 +21,10 @@ fn of_events(protocols: &[Protocol], events: u64, check: impl Fn(&CountingServer
             let server = CountingServer::start(protocol);
             let path = format!("events/{events}");
             let request = request(&server, protocol, CallKind::ServerStreaming, &path);
-            let mut plan = LoadPlan {
-                request: request.into(),
-                events: true,
-                ..plan(&server, protocol, event_loop)
-            };
+            let mut plan = plan(&server, protocol, event_loop).with(|plan| {
+                plan.request = request.into();
+                plan.load.events = true;
+            });
             in_agents(&mut plan, agents);
             let name = format!("{} and {event_loop}, {agents} agents", protocol.name());
             check(&server, plan, &name);
@@ -48,12 +46,11 @@ const RESPONSES: u64 = 12;
 
 fn every_event_counts(protocols: &[Protocol], in_flight: usize) {
     of_events(protocols, EVENTS, |server, plan, name| {
-        let plan = LoadPlan {
-            requests: Some(RESPONSES),
-            pipeline: in_flight,
-            first_byte: true,
-            ..plan
-        };
+        let plan = plan.with(|plan| {
+            plan.load.requests = Some(RESPONSES);
+            plan.load.pipeline = in_flight;
+            plan.load.first_byte = true;
+        });
         let before = [server.requests(), server.events()];
         let result = load(&plan, name);
         assert_eq!(result.outcomes[Outcome::Ok], RESPONSES, "{name}");
@@ -96,10 +93,7 @@ fn every_event_and_every_message_of_a_stream_counts_on_both_sides() {
 #[test]
 fn events_and_first_bytes_are_reported_only_on_request() {
     of_events(&HTTP[..1], 3, |_, plan, name| {
-        let plan = LoadPlan {
-            events: false,
-            ..plan
-        };
+        let plan = plan.with(|plan| plan.load.events = false);
         let result = load(&plan, name);
         assert_eq!((result.events, result.first_byte_ns), (None, None));
         assert_eq!(result.streams, None);
@@ -109,10 +103,7 @@ fn events_and_first_bytes_are_reported_only_on_request() {
 #[test]
 fn a_response_of_one_event_has_no_gap() {
     of_events(&HTTP[..1], 1, |_, plan, name| {
-        let plan = LoadPlan {
-            event_loop: EventLoopChoice::Auto,
-            ..plan
-        };
+        let plan = plan.with(|plan| plan.here.event_loop = EventLoopChoice::Auto);
         let events = load(&plan, name).events.unwrap();
         assert_eq!((events.count, events.gap_ns), (REQUESTS, None), "{name}");
     });
@@ -130,14 +121,13 @@ fn streaming(streams: u64, seen: impl Fn() -> (u64, u64)) -> impl Fn() -> bool {
 #[test]
 fn streams_are_held_open_beside_the_load() {
     of_events(&HTTP, ENDLESS, |server, plan, name| {
-        let plan = LoadPlan {
-            threads: 1,
-            streams: 5,
-            requests: None,
-            duration: Some(Duration::from_secs(60)),
-            ..plan
-        };
-        let connections = plan.connections as u64;
+        let plan = plan.with(|plan| {
+            plan.load.threads = 1;
+            plan.load.streams = 5;
+            plan.load.requests = None;
+            plan.load.duration = Some(Seconds::from_secs(60));
+        });
+        let connections = plan.load.connections as u64;
         let is_enough = streaming(connections + 5, || (server.requests(), server.events()));
         let plans = vec![plan.clone(); plan.agents];
         let result = parts_of::interrupted_load(&plans, name, is_enough);
@@ -161,13 +151,12 @@ fn streams_are_held_open_beside_the_load() {
 #[test]
 fn streams_that_the_server_ends_are_reopened() {
     of_events(&HTTP, 4, |server, plan, name| {
-        let plan = LoadPlan {
-            connections: plan.agents,
-            threads: 1,
-            streams: 2,
-            requests: Some(10),
-            ..plan
-        };
+        let plan = plan.with(|plan| {
+            plan.load.connections = plan.agents;
+            plan.load.threads = 1;
+            plan.load.streams = 2;
+            plan.load.requests = Some(10);
+        });
         let result = load(&plan, name);
         assert_eq!(result.outcomes[Outcome::Ok], 10, "{name}");
         assert_eq!(result.events.unwrap().count, 40, "{name}");

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use prony_load::tls::{HttpVersion, Offer, TlsSettings, Trust};
 use prony_load::{HttpUrl, LoadPlan, MOST_PIPELINE, Request, RequestParts, RequestSet};
-use prony_model::{LatencyHistogram, LoadShape, Outcome, Protocol};
+use prony_model::{LatencyHistogram, LoadShape, Outcome, Protocol, Seconds};
 use prony_reference::script::{Latencies, Script, even_arrivals};
 use prony_reference::{Config, Responded, ScriptedServer, Work};
 use prony_testkit::{connections, until};
@@ -45,11 +45,10 @@ fn request_to(address: SocketAddr) -> (HttpUrl, Request) {
 
 fn plan(address: SocketAddr, per_s: f64) -> LoadPlan {
     let (url, request) = request_to(address);
-    LoadPlan {
-        shape: even(per_s),
-        timeout: Duration::from_secs(20),
-        ..LoadPlan::new(address.into(), url.as_str(), request)
-    }
+    LoadPlan::new(address.into(), url.as_str(), request).with(|plan| {
+        plan.load.shape = even(per_s);
+        plan.load.timeout = Seconds::from_secs(20);
+    })
 }
 
 /// A server that follows a script, and a load of it.
@@ -74,11 +73,10 @@ fn reference(script: &Script) -> Started {
     let record = responded.clone();
     let log = File::create("/dev/null").unwrap();
     thread::spawn(move || server.run(log, |one| record.lock().unwrap().push(one)));
-    let plan = LoadPlan {
-        connections: 64,
-        max_connections: 1500,
-        ..plan(address, RATE)
-    };
+    let plan = plan(address, RATE).with(|plan| {
+        plan.load.connections = 64;
+        plan.load.max_connections = Some(1500);
+    });
     Started { plan, responded }
 }
 
@@ -94,14 +92,13 @@ fn over_http2(script: &Script, protocol: Protocol) -> Started {
         ..TlsSettings::default()
     };
     let client = settings.client("localhost", Offer::Only(HttpVersion::Http2));
-    let plan = LoadPlan {
-        request: request.into(),
-        tls: protocol.is_tls().then(|| client.unwrap()),
-        connections: 4,
-        max_connections: 4,
-        pipeline: 20,
-        ..plan(address, RATE)
-    };
+    let plan = plan(address, RATE).with(|plan| {
+        plan.request = request.into();
+        plan.tls = protocol.is_tls().then(|| client.unwrap());
+        plan.load.connections = 4;
+        plan.load.max_connections = Some(4);
+        plan.load.pipeline = 20;
+    });
     Started { plan, responded }
 }
 
@@ -118,15 +115,14 @@ fn h2(script: &Script) -> Started {
 fn wave(start: fn(&Script) -> Started) -> Duration {
     const WAVES: u32 = 20;
     let Started { plan, .. } = start(&Script::default());
-    if plan.pipeline == 1 {
+    if plan.load.pipeline == 1 {
         return Duration::ZERO;
     }
-    let in_flight = (plan.connections * plan.pipeline) as u32;
-    let result = load(&LoadPlan {
-        shape: LoadShape::Closed,
-        requests: Some((in_flight * WAVES).into()),
-        ..plan
-    });
+    let in_flight = (plan.load.connections * plan.load.pipeline) as u32;
+    let result = load(&plan.with(|plan| {
+        plan.load.shape = LoadShape::Closed;
+        plan.load.requests = Some((in_flight * WAVES).into());
+    }));
     Duration::from_secs_f64(result.duration_s) / WAVES
 }
 
@@ -142,10 +138,7 @@ struct Measured {
 /// Sends `requests` requests to a new server with this script.
 fn measure(start: fn(&Script) -> Started, script: &Script, requests: u64) -> Measured {
     let Started { plan, responded } = start(script);
-    let load_plan = LoadPlan {
-        requests: Some(requests),
-        ..plan
-    };
+    let load_plan = plan.with(|plan| plan.load.requests = Some(requests));
     let sleeper = Sleeper::start();
     let result = load(&load_plan);
     let overslept = sleeper.stop();
@@ -329,16 +322,15 @@ fn a_rate_beyond_one_thread_is_marked_with_evidence() {
     // Every port has five digits, and so all requests one length.
     let any = SocketAddr::from(([127, 0, 0, 1], 10_000));
     let request = request_to(any).1.bytes().len();
-    let plan = LoadPlan {
-        // There is always room for one more, so no request waits for a connection.
-        connections: 1000,
-        max_connections: 1000,
-        pipeline: MOST_PIPELINE,
-        duration: Some(Duration::from_millis(100)),
-        timeout: Duration::from_secs(1),
+    let plan = plan(serve_at_once(request), 20e6).with(|plan| {
         // A request every 50 ns.
-        ..plan(serve_at_once(request), 20e6)
-    };
+        // There is always room for one more, so no request waits for a connection.
+        plan.load.connections = 1000;
+        plan.load.max_connections = Some(1000);
+        plan.load.pipeline = MOST_PIPELINE;
+        plan.load.duration = Some(Seconds::from_millis(100));
+        plan.load.timeout = Seconds::from_secs(1);
+    });
     let result = load(&plan);
     assert!(result.outcomes[Outcome::Ok] > 0, "{:?}", result.outcomes);
     let open = result.open.unwrap();

@@ -2,14 +2,13 @@
 
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
-use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
 use prony_load::tls::TlsSettings;
 use prony_load::{EventLoopChoice, LoadPlan, Request, exchange};
-use prony_model::{LoadResult, Outcome};
+use prony_model::{LoadResult, Outcome, Seconds};
 use prony_testkit::{connections, contains};
 use rustls::StreamOwned;
 use rustls::server::{ServerConfig, ServerConnection};
@@ -38,11 +37,8 @@ pub fn serve(
 /// Runs a load by each event loop, which must end by itself.
 pub fn by_each_loop(plan: impl Fn() -> LoadPlan) -> [LoadResult; 2] {
     [EventLoopChoice::Epoll, EventLoopChoice::IoUring].map(|event_loop| {
-        let mut plan = LoadPlan {
-            event_loop,
-            ..plan()
-        };
-        plan.duration = plan.duration.or(Some(BOUNDED));
+        let mut plan = plan().with(|plan| plan.here.event_loop = event_loop);
+        plan.load.duration = plan.load.duration.or(Some(Seconds(BOUNDED)));
         load(&plan)
     })
 }
@@ -65,13 +61,14 @@ fn long_bodies_pass_both_ways() {
             stream.flush()?;
         }
     });
-    let results = by_each_loop(|| LoadPlan {
-        connections: 3,
-        max_connections: 3,
-        threads: 2,
-        requests: Some(30),
-        request: request.clone().into(),
-        ..anonymous(&certificate, address)
+    let results = by_each_loop(|| {
+        anonymous(&certificate, address).with(|plan| {
+            plan.load.connections = 3;
+            plan.load.max_connections = Some(3);
+            plan.load.threads = 2;
+            plan.load.requests = Some(30);
+            plan.request = request.clone().into();
+        })
     });
     for result in results {
         assert_outcome(&result, Outcome::Ok, 30);
@@ -81,11 +78,10 @@ fn long_bodies_pass_both_ways() {
 /// A load of a server that responds at once, by a client with these settings.
 fn with_settings(certificate: &Certificate, settings: &TlsSettings) -> LoadPlan {
     let address = serve_late(server(certificate), Duration::ZERO, Duration::ZERO);
-    LoadPlan {
-        tls: Some(client(settings)),
-        requests: Some(30),
-        ..anonymous(certificate, address)
-    }
+    anonymous(certificate, address).with(|plan| {
+        plan.tls = Some(client(settings));
+        plan.load.requests = Some(30);
+    })
 }
 
 #[test]
@@ -96,9 +92,9 @@ fn connections_that_follow_one_another_resume() {
             resumes,
             ..trusted(&certificate)
         };
-        let results = by_each_loop(|| LoadPlan {
-            requests_per_connection: NonZeroU64::new(1),
-            ..with_settings(&certificate, &settings)
+        let results = by_each_loop(|| {
+            with_settings(&certificate, &settings)
+                .with(|plan| plan.load.requests_per_connection = Some(1))
         });
         for result in results {
             assert_outcome(&result, Outcome::Ok, 30);
@@ -114,9 +110,8 @@ fn connections_that_follow_one_another_resume() {
 fn a_server_that_is_not_trusted_gets_no_request() {
     let (certificate, other) = (Certificate::new(), Certificate::new());
     // After each failure the connection pauses.
-    let results = by_each_loop(|| LoadPlan {
-        requests: Some(3),
-        ..with_settings(&certificate, &trusted(&other))
+    let results = by_each_loop(|| {
+        with_settings(&certificate, &trusted(&other)).with(|plan| plan.load.requests = Some(3))
     });
     for result in results {
         assert_outcome(&result, Outcome::TlsFailure, 3);
@@ -142,14 +137,13 @@ fn serve_late(config: ServerConfig, handshake: Duration, each: Duration) -> Sock
 
 /// One connection to that server, which proves nothing of itself.
 pub fn anonymous(certificate: &Certificate, address: SocketAddr) -> LoadPlan {
-    LoadPlan {
-        connections: 1,
-        max_connections: 1,
-        threads: 1,
-        timeout: Duration::from_secs(20),
-        tls: Some(client(&trusted(certificate))),
-        ..LoadPlan::new(address.into(), "http://localhost/", request("GET", b""))
-    }
+    LoadPlan::new(address.into(), "http://localhost/", request("GET", b"")).with(|plan| {
+        plan.load.connections = 1;
+        plan.load.max_connections = Some(1);
+        plan.load.threads = 1;
+        plan.load.timeout = Seconds::from_secs(20);
+        plan.tls = Some(client(&trusted(certificate)));
+    })
 }
 
 #[test]
@@ -158,9 +152,8 @@ fn a_client_that_is_refused_after_its_handshake_pauses() {
     for version in [&TLS12, &TLS13] {
         let config = server_of(&certificate, &[version], Some(&own));
         let address = serve_late(config, Duration::ZERO, Duration::ZERO);
-        let results = by_each_loop(|| LoadPlan {
-            requests: Some(4),
-            ..anonymous(&certificate, address)
+        let results = by_each_loop(|| {
+            anonymous(&certificate, address).with(|plan| plan.load.requests = Some(4))
         });
         for result in results {
             assert_outcome(&result, Outcome::TlsFailure, 4);
@@ -179,12 +172,11 @@ fn a_client_that_is_refused_after_its_handshake_pauses() {
 
 /// A rate that is too much for one connection to that server: some of its 300 requests are shed.
 fn shedding(certificate: &Certificate, address: SocketAddr) -> LoadPlan {
-    LoadPlan {
-        shape: even(200.0),
-        deadline: Some(Duration::from_millis(50)),
-        requests: Some(300),
-        ..anonymous(certificate, address)
-    }
+    anonymous(certificate, address).with(|plan| {
+        plan.load.shape = even(200.0);
+        plan.load.deadline = Some(Seconds::from_millis(50));
+        plan.load.requests = Some(300);
+    })
 }
 
 #[test]
@@ -193,9 +185,8 @@ fn a_deadline_shorter_than_the_handshake_does_not_prevent_it() {
     let (handshake, each) = (Duration::from_millis(100), Duration::from_millis(10));
     let address = serve_late(server(&certificate), handshake, each);
     // The first connection is open when the load begins, but too slow for it.
-    let results = by_each_loop(|| LoadPlan {
-        max_connections: 2,
-        ..shedding(&certificate, address)
+    let results = by_each_loop(|| {
+        shedding(&certificate, address).with(|plan| plan.load.max_connections = Some(2))
     });
     for result in results {
         assert!(result.outcomes[Outcome::Shed] > 0, "{:?}", result.outcomes);
@@ -210,10 +201,11 @@ fn a_connection_whose_first_request_was_shed_carries_another_one() {
     let handshake = Duration::from_millis(100);
     let address = serve_late(server(&certificate), handshake, Duration::ZERO);
     // Every connection but the first one opens only after the deadline of the request that it is opened for.
-    let results = by_each_loop(|| LoadPlan {
-        max_connections: 4,
-        requests_per_connection: NonZeroU64::new(1),
-        ..shedding(&certificate, address)
+    let results = by_each_loop(|| {
+        shedding(&certificate, address).with(|plan| {
+            plan.load.max_connections = Some(4);
+            plan.load.requests_per_connection = Some(1);
+        })
     });
     for LoadResult { outcomes, .. } in results {
         let (shed, ok) = (outcomes[Outcome::Shed], outcomes[Outcome::Ok]);
@@ -230,17 +222,16 @@ fn a_close_notify_ends_the_connection_even_if_the_server_keeps_it_open() {
         b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok",
     ] {
         let address = serve_one_each(server(&certificate), response);
-        let plan = LoadPlan {
-            connections: 3,
-            max_connections: 3,
-            requests: Some(9),
-            ..anonymous(&certificate, address)
-        };
+        let plan = anonymous(&certificate, address).with(|plan| {
+            plan.load.connections = 3;
+            plan.load.max_connections = Some(3);
+            plan.load.requests = Some(9);
+        });
         for result in by_each_loop(|| plan.clone()) {
             assert_outcome(&result, Outcome::Ok, 9);
         }
         let (request, tls) = (request("GET", b"").into(), plan.tls.as_ref());
-        let response = exchange(&address.into(), &request, tls, plan.timeout);
+        let response = exchange(&address.into(), &request, tls, *plan.load.timeout);
         assert_eq!(response.unwrap().status, 200);
     }
 }

@@ -2,14 +2,12 @@
 
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
-use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
-use std::time::Duration;
 
 use prony_load::tls::{HttpVersion, Offer};
 use prony_load::{LoadPlan, negotiate};
-use prony_model::{LoadResult, Outcome};
+use prony_model::{LoadResult, Outcome, Seconds};
 use rustls::version::{TLS12, TLS13};
 use rustls::{ContentType, ServerConfig};
 
@@ -35,21 +33,17 @@ fn stalled(certificate: &Certificate) -> LoadPlan {
     let client = trusted(certificate).client("localhost", Offer::Both);
     let chosen = negotiate(&address.into(), &client.unwrap(), BOUNDED).unwrap();
     assert_eq!(chosen, HttpVersion::Http1);
-    LoadPlan {
-        connections: 2,
-        max_connections: 2,
-        timeout: Duration::from_millis(200),
-        ..anonymous(certificate, address)
-    }
+    anonymous(certificate, address).with(|plan| {
+        plan.load.connections = 2;
+        plan.load.max_connections = Some(2);
+        plan.load.timeout = Seconds::from_millis(200);
+    })
 }
 
 #[test]
 fn requests_whose_handshake_stalls_time_out() {
     let certificate = Certificate::new();
-    let results = by_each_loop(|| LoadPlan {
-        requests: Some(6),
-        ..stalled(&certificate)
-    });
+    let results = by_each_loop(|| stalled(&certificate).with(|plan| plan.load.requests = Some(6)));
     for result in results {
         assert_outcome(&result, Outcome::TimedOut, 6);
         assert_eq!(result.outcomes.total(), 6);
@@ -63,11 +57,12 @@ fn requests_whose_handshake_stalls_time_out() {
 #[test]
 fn a_rate_whose_handshakes_stall_ends_in_time() {
     let certificate = Certificate::new();
-    let results = by_each_loop(|| LoadPlan {
-        shape: even(100.0),
-        duration: Some(Duration::from_millis(500)),
-        timeout: Duration::from_millis(50),
-        ..stalled(&certificate)
+    let results = by_each_loop(|| {
+        stalled(&certificate).with(|plan| {
+            plan.load.shape = even(100.0);
+            plan.load.duration = Some(Seconds::from_millis(500));
+            plan.load.timeout = Seconds::from_millis(50);
+        })
     });
     for LoadResult {
         outcomes,
@@ -102,11 +97,12 @@ fn an_alert_in_the_middle_of_a_response_is_a_failure() {
     let certificate = Certificate::new();
     for version in [&TLS12, &TLS13] {
         let address = serve_half(Sealer::server(&certificate, version));
-        let results = by_each_loop(|| LoadPlan {
-            tls: Some(client(&Sealer::client(&certificate))),
-            requests: Some(3),
-            requests_per_connection: NonZeroU64::new(1),
-            ..anonymous(&certificate, address)
+        let results = by_each_loop(|| {
+            anonymous(&certificate, address).with(|plan| {
+                plan.tls = Some(client(&Sealer::client(&certificate)));
+                plan.load.requests = Some(3);
+                plan.load.requests_per_connection = Some(1);
+            })
         });
         for result in results {
             assert_outcome(&result, Outcome::TlsFailure, 3);

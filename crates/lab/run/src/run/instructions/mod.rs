@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 
 use prony_insight::instructions::{Emulator, Function, Messages, NODE_OPTIONS, settings};
 use prony_kernel::TreeCounters;
-use prony_load::{LoadPlan, LoadRunner};
+use prony_load::LoadRunner;
 use prony_model::{
-    CountedBy, Ended, FailureKind, FunctionInstructions, LoadResult, Measurement, Outcome,
+    CountedBy, Ended, FailureKind, FunctionInstructions, LoadResult, Measurement, Outcome, Seconds,
     UnemulatedCost, UserInstructions,
 };
 use prony_server::{ProgramOptions, Wrapper, WrapperVariable};
@@ -274,10 +274,9 @@ impl TrialSetup<'_> {
 
     /// Sends some requests, each of which must have a response.
     fn send(&self, server: &mut Process, requests: u64) -> Result<LoadResult, Stop> {
-        let plan = LoadPlan {
-            requests: Some(requests),
-            ..self.plan(server, None)?
-        };
+        let plan = self
+            .plan(server, None)?
+            .with(|plan| plan.load.requests = Some(requests));
         let stop = AtomicBool::new(false);
         let result = self.generator.run(&plan, &stop, &mut |_| {
             if self.bench.is_interrupted() || server.exited().is_some() {
@@ -307,11 +306,10 @@ impl TrialSetup<'_> {
         }
         let meter = Meter::start(server, &self.generator.cpus(self.bench));
         let meter = meter.map_err(failed(FailureKind::Load))?;
-        let plan = LoadPlan {
-            requests: None,
-            duration: Some(UNEMULATED_TIME),
-            ..self.plan(server, None)?
-        };
+        let plan = self.plan(server, None)?.with(|plan| {
+            plan.load.requests = None;
+            plan.load.duration = Some(Seconds(UNEMULATED_TIME));
+        });
         let result = self
             .generator
             .run(&plan, &self.bench.interrupt, &mut |_| {});

@@ -6,7 +6,7 @@ mod server;
 use std::num::NonZeroU64;
 use std::path::Path;
 
-use prony_load::{EventLoopChoice, LoadPlan, SampleChoice};
+use prony_load::{EventLoopChoice, SampleChoice};
 use prony_model::{LoadResult, Outcome};
 use prony_run::Workload;
 use prony_testkit::table::rows;
@@ -43,11 +43,12 @@ fn load(protocol: &str, event_loop: EventLoopChoice, request: &str, response: &s
         (&workload, Path::new(".")),
         server::start(),
         every,
-        |plan| LoadPlan {
-            connections: 4,
-            requests: Some(REQUESTS),
-            event_loop,
-            ..plan
+        |plan| {
+            plan.with(|plan| {
+                plan.load.connections = 4;
+                plan.load.requests = Some(REQUESTS);
+                plan.here.event_loop = event_loop;
+            })
         },
     )
 }

@@ -45,12 +45,13 @@ impl Case {
 
     /// Loads a server over two connections.
     fn load(&self, server: &Server, event_loop: EventLoopChoice) -> LoadResult {
-        self.load_with(server, |plan| LoadPlan {
-            connections: 2,
-            threads: 2,
-            requests: Some(REQUESTS),
-            event_loop,
-            ..plan
+        self.load_with(server, |plan| {
+            plan.with(|plan| {
+                plan.load.connections = 2;
+                plan.load.threads = 2;
+                plan.load.requests = Some(REQUESTS);
+                plan.here.event_loop = event_loop;
+            })
         })
     }
 
@@ -131,11 +132,12 @@ fn random_numbers_are_in_their_range_and_come_from_the_seed() {
     let case = Case::new(&get("/{{n}}/{{id}}", "http/1.1"), Some(values), "");
     let targets = |seed| -> Vec<String> {
         let server = Server::start();
-        let result = case.load_with(&server, |plan| LoadPlan {
-            requests: Some(REQUESTS),
-            event_loop: EventLoopChoice::Epoll,
-            seed,
-            ..plan
+        let result = case.load_with(&server, |plan| {
+            plan.with(|plan| {
+                plan.load.requests = Some(REQUESTS);
+                plan.here.event_loop = EventLoopChoice::Epoll;
+                plan.load.seed = seed;
+            })
         });
         assert_eq!(result.outcomes[Outcome::Ok], REQUESTS);
         let received = server.received().into_iter();
@@ -207,11 +209,10 @@ fn a_load_that_pipelines_requests_that_differ_is_refused() {
     let (request, _) = case.prepared().unwrap();
     let (url, request) = request.encode("127.0.0.1:1").unwrap();
     let address: std::net::SocketAddr = ([127, 0, 0, 1], 1).into();
-    let plan = LoadPlan {
-        pipeline: 2,
-        requests: Some(1),
-        ..LoadPlan::new(address.into(), url, request)
-    };
+    let plan = LoadPlan::new(address.into(), url, request).with(|plan| {
+        plan.load.pipeline = 2;
+        plan.load.requests = Some(1);
+    });
     let error = plan.validate().unwrap_err().to_string();
     let expected = "pipelining cannot be combined with requests that differ";
     assert_eq!(error, expected);
