@@ -10,7 +10,7 @@ use std::time::Duration;
 use clap::Args;
 use prony_kernel::{allowed_cpus, load_threads};
 use prony_load::{Endpoint, HttpUrl, TargetError};
-use prony_model::Authority;
+use prony_model::{Authority, LoadShape, LoadSpec};
 
 use crate::arguments;
 use crate::exit::usage;
@@ -62,46 +62,36 @@ pub struct ConnectionArguments {
     resolve: Option<Resolve>,
 }
 
-/// How many connections and threads, checked against each other.
-pub struct Sizes {
-    pub connections: usize,
-    /// Of a rate.
-    pub max_connections: Option<usize>,
-    pub threads: usize,
-}
-
 impl ConnectionArguments {
-    /// How many of each there are. The shape may imply the number of connections, which otherwise has a default.
-    pub fn sizes(
+    /// Sets how many connections and threads the load has, checked against each other. The shape may imply the number of
+    /// connections, which otherwise has a default.
+    pub fn set(
         &self,
+        load: &mut LoadSpec,
         of_shape: Option<usize>,
         default: usize,
-        is_rate: bool,
         cpus: usize,
         agents: usize,
-    ) -> Result<Sizes, String> {
+    ) -> Result<(), String> {
         let connections = of_shape.or(self.connections).unwrap_or(default);
-        let most = match self.max_connections {
+        load.connections = connections;
+        load.max_connections = match self.max_connections {
             Some(most) if most < connections => {
                 return Err(format!(
                     "--max-connections {most} is less than the {connections} connections (-c) that are open from the start"
                 ));
             }
-            None if is_rate => {
+            None if matches!(load.shape, LoadShape::Rate(_)) => {
                 Some(connections.max(MOST_AT_A_RATE.min(prony_load::connections_allowed())))
             }
             most => most,
         };
-        let threads = self.threads.unwrap_or_else(|| match agents {
+        load.threads = self.threads.unwrap_or_else(|| match agents {
             1 => default_threads(cpus).min(connections),
             // How many each may have shows when they have been started.
             _ => 1,
         });
-        Ok(Sizes {
-            connections,
-            max_connections: most,
-            threads,
-        })
+        Ok(())
     }
 
     /// The first address that accepts a connection within `timeout`.

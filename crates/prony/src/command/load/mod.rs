@@ -15,7 +15,6 @@ mod server;
 mod shape;
 
 use std::error::Error;
-use std::num::NonZeroU64;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
@@ -24,7 +23,7 @@ use clap::{Args, ValueEnum};
 use prony_kernel::ThrottleMeter;
 use prony_load::{Endpoint, EventLoopChoice, Here, LoadPlan, Records};
 use prony_model::objective::{Judged, Objectives, is_missed, judge};
-use prony_model::{Ended, LatencyHistogram, LoadResult, LoadShape, LoadSpec, Seconds};
+use prony_model::{Ended, LatencyHistogram, LoadResult, LoadSpec};
 use prony_server::LocalServer;
 use prony_store::write_hgrm;
 use serde::Serialize;
@@ -534,18 +533,23 @@ impl Arguments {
             cpus = server.load_cpus().to_vec();
         }
         let agents = fleet.map_or(1, |fleet| fleet.agents);
-        let load_shape = shape.shape(self.capacity.is_asked()).map_err(usage)?;
+        let mut load = LoadSpec {
+            shape: shape.shape(self.capacity.is_asked()).map_err(usage)?,
+            ..LoadSpec::default()
+        };
         let stages = shape
             .stages_last(time.duration, time.requests.is_some())
             .map_err(usage)?;
-        let is_rate = matches!(load_shape, LoadShape::Rate(_));
+        time.set(&mut load, stages);
+        shape.set(&mut load);
+        responses.set(&mut load);
         let default = match responses.streams {
             // They are the load. Many more requests beside them would be as endless.
             Some(_) => agents,
             None => CONNECTIONS.max(agents),
         };
-        let sizes = connections
-            .sizes(shape.connections(), default, is_rate, cpus.len(), agents)
+        connections
+            .set(&mut load, shape.connections(), default, cpus.len(), agents)
             .map_err(usage)?;
         let mut sent = match (&server, file) {
             (Some(server), _) => server.requests()?,
@@ -574,27 +578,11 @@ impl Arguments {
         let has_flows = sent.content.has_flows();
         let flow_think_time = shape.flow_think_time(has_flows).map_err(usage)?;
         let is_random =
-            shape::is_random(&load_shape) || sent.are_random || flow_think_time.is_some();
+            shape::is_random(&load.shape) || sent.are_random || flow_think_time.is_some();
         let nowhere = Endpoint::Tcp(([127, 0, 0, 1], 0).into());
         let request = sent.content.encode(transport.expected())?;
         let mut plan = LoadPlan {
-            load: LoadSpec {
-                shape: load_shape,
-                connections: sizes.connections,
-                max_connections: sizes.max_connections,
-                threads: sizes.threads,
-                duration: time.measured(stages).map(Seconds),
-                requests: time.requests.map(NonZeroU64::get),
-                warmup: Seconds(time.warmup.unwrap_or_default()),
-                timeout: Seconds(time.timeout),
-                deadline: shape.deadline.map(Seconds),
-                seed: shape.seed(),
-                spin: shape.spin,
-                streams: responses.streams.unwrap_or(0),
-                first_byte: responses.first_byte,
-                events: responses.sse || responses.streams.is_some(),
-                ..LoadSpec::default()
-            },
+            load,
             flow_think_time,
             agents,
             sampling: match (responses.sampling()?, &server) {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use prony_load::{Expectation, SampleChoice, Sampling};
+use prony_model::LoadSpec;
 
 use crate::arguments;
 use crate::exit::usage;
@@ -30,10 +31,10 @@ pub struct ResponseArguments {
     check_every: Option<NonZeroU64>,
     /// Measure the time to the first byte of each response
     #[arg(long, hide_short_help = true)]
-    pub first_byte: bool,
+    first_byte: bool,
     /// Read responses as event streams (text/event-stream), and count and time their events
     #[arg(long)]
-    pub sse: bool,
+    sse: bool,
     /// Hold this many event streams open beside the load; implies --sse
     #[arg(long, value_name = "N", value_parser = arguments::connections, hide_short_help = true)]
     pub streams: Option<usize>,
@@ -51,6 +52,13 @@ impl ResponseArguments {
         ]
         .into_iter()
         .find_map(|(flag, is_given)| is_given.then_some(flag))
+    }
+
+    /// Sets what is measured of each response.
+    pub fn set(&self, load: &mut LoadSpec) {
+        load.first_byte = self.first_byte;
+        load.events = self.sse || self.streams.is_some();
+        load.streams = self.streams.unwrap_or(0);
     }
 
     /// How responses are compared; `None` if nothing is expected of them.

@@ -4,7 +4,9 @@ use std::num::NonZeroU64;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use prony_model::{Arrivals, LoadShape, RateError, Schedule, Seconds, Stage, parse_stages};
+use prony_model::{
+    Arrivals, LoadShape, LoadSpec, RateError, Schedule, Seconds, Stage, parse_stages,
+};
 
 use crate::arguments;
 
@@ -31,10 +33,14 @@ pub struct TimeArguments {
 }
 
 impl TimeArguments {
-    /// How long to measure, given how long the stages of a rate last.
-    pub fn measured(&self, stages: Option<Duration>) -> Option<Duration> {
+    /// Sets when the load ends and how long responses may take, given how long the stages of a rate last.
+    pub fn set(&self, load: &mut LoadSpec, stages: Option<Duration>) {
         let unless_counted = self.requests.is_none().then_some(Duration::from_secs(10));
-        self.duration.or(stages).or(unless_counted)
+        let duration = self.duration.or(stages).or(unless_counted);
+        load.duration = duration.map(Seconds);
+        load.requests = self.requests.map(NonZeroU64::get);
+        load.warmup = Seconds(self.warmup.unwrap_or_default());
+        load.timeout = Seconds(self.timeout);
     }
 }
 
@@ -82,10 +88,10 @@ pub struct ShapeArguments {
     /// Shed requests that cannot be sent within this time of their due time; with --users --open,
     /// also count those without a full response by then as timed out
     #[arg(long, value_name = "DURATION", value_parser = arguments::some_duration, hide_short_help = true)]
-    pub deadline: Option<Duration>,
+    deadline: Option<Duration>,
     /// Busy-wait until requests are due: more precise, but each thread takes a whole CPU
     #[arg(long, hide_short_help = true)]
-    pub spin: bool,
+    spin: bool,
     /// Draw random arrivals and choices from this seed, to repeat earlier ones [default: a random
     /// seed, which is shown]
     #[arg(long, value_name = "N", value_parser = arguments::seed, hide_short_help = true)]
@@ -214,9 +220,11 @@ impl ShapeArguments {
         }
     }
 
-    /// The seed that was given, or a new one.
-    pub fn seed(&self) -> u64 {
-        self.seed.unwrap_or_else(arguments::new_seed)
+    /// Sets what belongs to the shape: the seed that was given, or a new one, and how due requests are treated.
+    pub fn set(&self, load: &mut LoadSpec) {
+        load.seed = self.seed.unwrap_or_else(arguments::new_seed);
+        load.deadline = self.deadline.map(Seconds);
+        load.spin = self.spin;
     }
 }
 
