@@ -11,6 +11,7 @@ pub mod ast;
 mod error;
 pub mod evaluate;
 mod listing;
+mod number;
 mod parse;
 mod position;
 mod reader;

@@ -4,8 +4,8 @@ use std::fmt;
 
 use crate::ast::{
     Capture, Count, CountOption, DurationOption, Entry, EntryOption, FileOption, Filter,
-    FilterValue, FlagOption, HurlFile, OptionValue, Query, QueryValue, Setting, TextOption,
-    VersionValue,
+    FilterValue, FlagOption, HttpVersion, HurlFile, OptionValue, Query, QueryValue, Setting,
+    TextFilter, TextOption,
 };
 use crate::listing::listing;
 use crate::position::Position;
@@ -65,7 +65,7 @@ fn entry(entry: &Entry) -> Vec<Unsupported> {
     let Some(response) = &entry.response else {
         return found;
     };
-    if response.version.value == VersionValue::Http3 {
+    if response.version.value == Some(HttpVersion::Http3) {
         found.push(Unsupported::new("HTTP/3", response.version.position));
     }
     for Capture { query, filters, .. } in &response.captures {
@@ -141,39 +141,23 @@ fn is_option_supported(option: &OptionValue) -> bool {
             text,
             TextOption::Header | TextOption::NoHeader | TextOption::User
         ),
-        OptionValue::File(file, _) => match file {
-            FileOption::CaCertificate
-            | FileOption::ClientCertificate
-            | FileOption::ClientKey
-            | FileOption::Output => false,
-        },
-        OptionValue::Duration(duration, _) => match duration {
-            DurationOption::Delay | DurationOption::MaxTime | DurationOption::RetryInterval => true,
-            DurationOption::ConnectTimeout => false,
-        },
-        OptionValue::Count(count, _) => match count {
-            CountOption::MaxRedirects | CountOption::Repeat | CountOption::Retry => true,
-        },
-        OptionValue::LimitRate(_) => false,
-        OptionValue::Variable(_) | OptionValue::Verbosity(_) => true,
+        OptionValue::Duration(duration, _) => *duration != DurationOption::ConnectTimeout,
+        OptionValue::File(..) | OptionValue::LimitRate(_) => false,
+        OptionValue::Count(..) | OptionValue::Variable(_) | OptionValue::Verbosity => true,
     }
 }
 
 fn value(query: &Query, filters: &[Filter]) -> Vec<Unsupported> {
-    let is_query_unsupported = matches!(
-        query.value,
-        QueryValue::XPath(_) | QueryValue::Certificate(_)
-    );
-    let query = is_query_unsupported
-        .then(|| Unsupported::new(format!("the query {}", query.value.name()), query.position));
-    let is_unsupported = |filter: &&Filter| matches!(filter.value, FilterValue::XPath(_));
+    let name = match query.value {
+        QueryValue::XPath(_) => Some("xpath"),
+        QueryValue::Certificate => Some("certificate"),
+        _ => None,
+    };
+    let query = name.map(|name| Unsupported::new(format!("the query {name}"), query.position));
+    let is_unsupported =
+        |filter: &&Filter| matches!(filter.value, FilterValue::Text(TextFilter::XPath, _));
     let filters = filters.iter().filter(is_unsupported);
-    let filters = filters.map(|filter| {
-        Unsupported::new(
-            format!("the filter {}", filter.value.name()),
-            filter.position,
-        )
-    });
+    let filters = filters.map(|filter| Unsupported::new("the filter xpath", filter.position));
     query.into_iter().chain(filters).collect()
 }
 

@@ -16,8 +16,6 @@ pub struct Failure {
     pub reason: String,
 }
 
-pub(super) const INVALID_REGEX: &str = "Invalid regex";
-
 impl Failure {
     /// A failure at `position`.
     pub fn new(position: Position, title: &'static str, reason: impl Into<String>) -> Self {

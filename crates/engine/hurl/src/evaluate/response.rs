@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::failure::{Failure, fail};
+use crate::ast::HttpVersion;
 use crate::position::Position;
 
 /// A response that was received.
@@ -42,31 +43,6 @@ impl fmt::Display for Redirect {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { location, status } = self;
         write!(formatter, "Response(location={location}, status={status})")
-    }
-}
-
-/// The version of HTTP of a response.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HttpVersion {
-    /// HTTP/1.0
-    Http10,
-    /// HTTP/1.1
-    Http11,
-    /// HTTP/2
-    Http2,
-    /// HTTP/3
-    Http3,
-}
-
-impl HttpVersion {
-    /// The number.
-    pub fn number(self) -> &'static str {
-        match self {
-            Self::Http10 => "1.0",
-            Self::Http11 => "1.1",
-            Self::Http2 => "2",
-            Self::Http3 => "3",
-        }
     }
 }
 

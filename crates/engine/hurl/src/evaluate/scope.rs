@@ -1,16 +1,17 @@
 //! Texts, values and bodies from templates.
 
 use std::borrow::Cow;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
-use super::failure::{Failure, INVALID_REGEX, fail};
-use super::value::{Number, Value};
+use super::failure::{Failure, fail};
+use super::value::Value;
 use super::variables::Variables;
 use crate::ast::{
     Body, BodyValue, Count, Expression, Json, JsonPath, JsonPiece, Multiline, Placeholder,
     RegexTemplate, RegexValue, Setting, Template, TemplateElement, VariableDefinition,
     VariableValue,
 };
+use crate::number::Number;
 use crate::position::Position;
 
 /// What evaluation needs from outside.
@@ -66,10 +67,6 @@ impl<'a> Scope<'a> {
     }
 
     /// The value of a placeholder.
-    ///
-    /// # Errors
-    ///
-    /// The variable is not defined.
     pub fn value(&mut self, placeholder: &Placeholder) -> Result<Value, Failure> {
         match &placeholder.expression {
             Expression::Variable(name) => match self.variables.get(name) {
@@ -96,22 +93,8 @@ impl<'a> Scope<'a> {
     }
 
     /// The text of a template.
-    ///
-    /// # Errors
-    ///
-    /// A variable is not defined or is no text.
     pub fn text(&mut self, template: &Template) -> Result<String, Failure> {
         let mut text = String::new();
-        self.append(template, &mut text)?;
-        Ok(text)
-    }
-
-    /// Appends the text of a template to `text`, so that its memory can be used again.
-    ///
-    /// # Errors
-    ///
-    /// A variable is not defined or is no text.
-    pub fn append(&mut self, template: &Template, text: &mut String) -> Result<(), Failure> {
         for element in &template.elements {
             match element {
                 TemplateElement::Text(piece) => text.push_str(piece),
@@ -120,15 +103,11 @@ impl<'a> Scope<'a> {
                 }
             }
         }
-        Ok(())
+        Ok(text)
     }
 
     /// The text of JSON.
-    ///
-    /// # Errors
-    ///
-    /// A variable is not defined, or is no number, boolean or null where JSON needs one.
-    pub fn json(&mut self, json: &Json) -> Result<String, Failure> {
+    fn json(&mut self, json: &Json) -> Result<String, Failure> {
         let mut text = String::new();
         for piece in &json.pieces {
             match piece {
@@ -150,11 +129,7 @@ impl<'a> Scope<'a> {
     }
 
     /// The text between lines of backticks. A GraphQL query becomes JSON.
-    ///
-    /// # Errors
-    ///
-    /// A variable is not defined or is no text.
-    pub fn multiline(&mut self, multiline: &Multiline) -> Result<String, Failure> {
+    pub(super) fn multiline(&mut self, multiline: &Multiline) -> Result<String, Failure> {
         match multiline {
             Multiline::Text(template) | Multiline::Json(template) | Multiline::Xml(template) => {
                 self.text(template)
@@ -174,27 +149,19 @@ impl<'a> Scope<'a> {
     }
 
     /// The bytes of a body.
-    ///
-    /// # Errors
-    ///
-    /// A variable is not defined or is no text, or a file cannot be read.
-    pub fn body(&mut self, body: &Body) -> Result<Vec<u8>, Failure> {
+    pub(super) fn body(&mut self, body: &Body) -> Result<Vec<u8>, Failure> {
         match &body.value {
             BodyValue::Json(json) => self.json(json).map(String::into_bytes),
             BodyValue::Xml(text) => Ok(text.clone().into_bytes()),
             BodyValue::Oneline(template) => self.text(template).map(String::into_bytes),
             BodyValue::Multiline(multiline) => self.multiline(multiline).map(String::into_bytes),
-            BodyValue::Bytes(bytes) => Ok(bytes.value.clone()),
+            BodyValue::Bytes(bytes) => Ok(bytes.clone()),
             BodyValue::File(name) => self.file(name),
         }
     }
 
     /// What is in a file.
-    ///
-    /// # Errors
-    ///
-    /// A variable is not defined or is no text, or the file cannot be read.
-    pub fn file(&mut self, name: &Template) -> Result<Vec<u8>, Failure> {
+    pub(super) fn file(&mut self, name: &Template) -> Result<Vec<u8>, Failure> {
         let text = self.text(name)?;
         self.environment.file(&text).or_else(|error| {
             let (title, reason) = match error {
@@ -216,7 +183,7 @@ impl<'a> Scope<'a> {
         value: &'v RegexValue,
     ) -> Result<Cow<'v, regex::Regex>, Failure> {
         let RegexTemplate { template, regex } = match value {
-            RegexValue::Literal(literal) => return Ok(Cow::Borrowed(&literal.regex)),
+            RegexValue::Literal(literal) => return Ok(Cow::Borrowed(literal)),
             RegexValue::Template(template) => template,
         };
         if let Some(regex) = regex {
@@ -226,7 +193,7 @@ impl<'a> Scope<'a> {
             Ok(regex) => Ok(Cow::Owned(regex)),
             Err(_) => fail(
                 template.position,
-                INVALID_REGEX,
+                "Invalid regex",
                 "regex expression is not valid",
             ),
         }
@@ -257,10 +224,6 @@ impl<'a> Scope<'a> {
     }
 
     /// Whether an option is on.
-    ///
-    /// # Errors
-    ///
-    /// The variable is not defined or no boolean.
     pub fn flag(&mut self, setting: &Setting<bool>) -> Result<bool, Failure> {
         self.setting(setting, "boolean", |value| match value {
             Value::Bool(value) => Some(*value),
@@ -269,10 +232,6 @@ impl<'a> Scope<'a> {
     }
 
     /// How often, by an option.
-    ///
-    /// # Errors
-    ///
-    /// The variable is not defined or no integer from -1 on.
     pub fn count(&mut self, setting: &Setting<Count>) -> Result<Count, Failure> {
         self.setting(setting, "integer >= -1", |value| match value {
             Value::Number(Number::Integer(-1)) => Some(Count::Infinite),
@@ -282,18 +241,11 @@ impl<'a> Scope<'a> {
     }
 
     /// A time, by an option. A variable has the unit in its text, or is a number without one.
-    ///
-    /// # Errors
-    ///
-    /// The variable is not defined or no time.
-    pub fn duration(
-        &mut self,
-        setting: &Setting<crate::ast::Duration>,
-    ) -> Result<crate::ast::Duration, Failure> {
+    pub fn duration(&mut self, setting: &Setting<Duration>) -> Result<Duration, Failure> {
         self.setting(setting, "duration", |value| match value {
-            Value::Number(Number::Integer(value)) => u64::try_from(*value)
-                .ok()
-                .map(|value| crate::ast::Duration { value, unit: None }),
+            Value::Number(Number::Integer(value)) => {
+                u64::try_from(*value).ok().map(Duration::from_millis)
+            }
             Value::Text(text) => crate::parse::duration(text),
             _ => None,
         })
@@ -322,15 +274,11 @@ impl<'a> Scope<'a> {
     }
 
     /// The value that the option `variable` gives.
-    ///
-    /// # Errors
-    ///
-    /// A variable is not defined or is no text.
     pub fn definition(&mut self, definition: &VariableDefinition) -> Result<Value, Failure> {
         match &definition.value {
             VariableValue::Null => Ok(Value::Null),
             VariableValue::Bool(value) => Ok(Value::Bool(*value)),
-            VariableValue::Number(number) => Ok(Value::Number(number.into())),
+            VariableValue::Number(number) => Ok(Value::Number(number.clone())),
             VariableValue::Text(template) => self.text(template).map(Value::Text),
         }
     }
@@ -375,13 +323,9 @@ fn append_json_string(value: &str, text: &mut String) {
 /// A UUID of version 4 (RFC 9562).
 fn uuid(random: u128) -> String {
     let bits = random & !(0xf << 76) & !(0x3 << 62) | 0x4 << 76 | 0x2 << 62;
-    let digits = format!("{bits:032x}");
-    [
-        &digits[..8],
-        &digits[8..12],
-        &digits[12..16],
-        &digits[16..20],
-        &digits[20..],
-    ]
-    .join("-")
+    let mut digits = format!("{bits:032x}");
+    for at in [20, 16, 12, 8] {
+        digits.insert(at, '-');
+    }
+    digits
 }

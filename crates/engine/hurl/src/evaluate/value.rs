@@ -8,6 +8,7 @@ use std::net::IpAddr;
 use chrono::{DateTime, Utc};
 
 use super::response::Redirect;
+use crate::number::Number;
 
 /// A value of a query, a variable or a predicate.
 #[derive(Clone, Debug)]
@@ -25,17 +26,6 @@ pub enum Value {
     Text(String),
     /// That something is there: `Secure` of a cookie.
     Unit,
-}
-
-/// A number.
-#[derive(Clone, Debug)]
-pub enum Number {
-    /// With decimals.
-    Float(f64),
-    /// Of at most 64 bits.
-    Integer(i64),
-    /// A longer one, as its digits.
-    BigInteger(String),
 }
 
 /// The types of two values do not fit a test.

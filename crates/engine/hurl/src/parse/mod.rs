@@ -57,7 +57,7 @@ pub(crate) fn begins_with_json_scalar(text: &str) -> bool {
 }
 
 /// The time of a text, if it is one.
-pub(crate) fn duration(text: &str) -> Option<crate::ast::Duration> {
+pub(crate) fn duration(text: &str) -> Option<std::time::Duration> {
     let mut reader = Reader::new(text);
     let duration = number::duration(&mut reader).ok()?;
     reader.is_at_end().then_some(duration)

@@ -1,7 +1,10 @@
 //! Numbers and times.
 
+use std::time::Duration;
+
 use super::combine::{Parsed, fatal, soft};
-use crate::ast::{Count, Duration, DurationUnit, Number};
+use crate::ast::Count;
+use crate::number::Number;
 use crate::reader::Reader;
 
 /// A number without a sign.
@@ -79,17 +82,16 @@ pub(super) fn count(reader: &mut Reader<'_>) -> Parsed<Count> {
     }
 }
 
-/// A number with or without a unit of time.
+/// A number with or without a unit of time: milliseconds, as for Hurl, which only takes seconds on its command line.
 pub(super) fn duration(reader: &mut Reader<'_>) -> Parsed<Duration> {
     let value = natural(reader)?;
     let start = reader.position();
     let unit = match reader.read_while(|character| character.is_ascii_alphabetic()) {
-        "" => None,
-        "ms" => Some(DurationUnit::Millisecond),
-        "s" => Some(DurationUnit::Second),
-        "m" => Some(DurationUnit::Minute),
-        "h" => Some(DurationUnit::Hour),
+        "" | "ms" => 1,
+        "s" => 1000,
+        "m" => 60_000,
+        "h" => 3_600_000,
         _ => return fatal(start, "expecting 'ms', 's', 'm' or 'h'"),
     };
-    Ok(Duration { value, unit })
+    Ok(Duration::from_millis(value.saturating_mul(unit)))
 }

@@ -1,13 +1,16 @@
 //! Options.
 
+use std::time::Duration;
+
 use super::combine::{Parsed, Parser, choice, fatal, soft};
 use super::primitive::{boolean, line_end, literal, skip_spaces, skip_to_item, try_literal};
 use super::{key, number, template, text};
 use crate::ast::{
     CountOption, DurationOption, EntryOption, FileOption, FlagOption, OptionValue, Setting,
-    TextOption, VariableDefinition, VariableValue, Verbosity,
+    TextOption, VariableDefinition, VariableValue, named,
 };
 use crate::error::suggest;
+use crate::position::Position;
 use crate::reader::Reader;
 
 pub(super) fn parse(reader: &mut Reader<'_>) -> Parsed<EntryOption> {
@@ -20,43 +23,39 @@ pub(super) fn parse(reader: &mut Reader<'_>) -> Parsed<EntryOption> {
     skip_spaces(reader);
     try_literal(reader, ":")?;
     skip_spaces(reader);
-    let Some(value) = value(reader, name) else {
-        let names = suggest(name, &OptionValue::names());
-        return fatal(position, format!("the option name is not valid. {names}"));
-    };
-    let value = value?;
+    let value = value(reader, name, position)?;
     line_end(reader)?;
     Ok(EntryOption { value, position })
 }
 
-fn value(reader: &mut Reader<'_>, name: &str) -> Option<Parsed<OptionValue>> {
-    if let Some(option) = FlagOption::named(name) {
-        return Some(
-            setting(reader, boolean, "true|false").map(|value| OptionValue::Flag(option, value)),
-        );
+fn value(reader: &mut Reader<'_>, name: &str, position: Position) -> Parsed<OptionValue> {
+    if let Some(option) = named(name, FlagOption::ALL) {
+        let setting = setting(reader, boolean, "true|false")?;
+        return Ok(OptionValue::Flag(option, setting));
     }
-    if let Some(option) = TextOption::named(name) {
-        return Some(text::unquoted(reader).map(|value| OptionValue::Text(option, value)));
+    if let Some(option) = named(name, TextOption::ALL) {
+        return Ok(OptionValue::Text(option, text::unquoted(reader)?));
     }
-    if let Some(option) = FileOption::named(name) {
-        return Some(file(reader, option).map(|value| OptionValue::File(option, value)));
+    if let Some(option) = named(name, FileOption::ALL) {
+        return Ok(OptionValue::File(option, file(reader, option)?));
     }
-    if let Some(option) = DurationOption::named(name) {
-        return Some(duration(reader).map(|value| OptionValue::Duration(option, value)));
+    if let Some(option) = named(name, DurationOption::ALL) {
+        return Ok(OptionValue::Duration(option, duration(reader)?));
     }
-    if let Some(option) = CountOption::named(name) {
-        return Some(
-            setting(reader, number::count, "integer >= -1")
-                .map(|value| OptionValue::Count(option, value)),
-        );
+    if let Some(option) = named(name, CountOption::ALL) {
+        let setting = setting(reader, number::count, "integer >= -1")?;
+        return Ok(OptionValue::Count(option, setting));
     }
     match name {
         "limit-rate" => {
-            Some(setting(reader, number::natural, "integer >= 0").map(OptionValue::LimitRate))
+            setting(reader, number::natural, "integer >= 0").map(OptionValue::LimitRate)
         }
-        "variable" => Some(variable(reader).map(OptionValue::Variable)),
-        "verbosity" => Some(verbosity(reader).map(OptionValue::Verbosity)),
-        _ => None,
+        "variable" => variable(reader).map(OptionValue::Variable),
+        "verbosity" => verbosity(reader),
+        _ => {
+            let names = suggest(name, &OptionValue::names());
+            fatal(position, format!("the option name is not valid. {names}"))
+        }
     }
 }
 
@@ -76,7 +75,7 @@ fn placeholder<T>(reader: &mut Reader<'_>, expecting: &str) -> Parsed<Setting<T>
         .map_err(|refusal| refusal.because(format!("expecting '{expecting}'")))
 }
 
-fn duration(reader: &mut Reader<'_>) -> Parsed<Setting<crate::ast::Duration>> {
+fn duration(reader: &mut Reader<'_>) -> Parsed<Setting<Duration>> {
     let start = reader.cursor();
     match number::duration(reader) {
         Ok(value) => Ok(Setting::Literal(value)),
@@ -95,12 +94,10 @@ fn file(reader: &mut Reader<'_>, option: FileOption) -> Parsed<crate::ast::Templ
     }
 }
 
-fn verbosity(reader: &mut Reader<'_>) -> Parsed<Verbosity> {
+fn verbosity(reader: &mut Reader<'_>) -> Parsed<OptionValue> {
     let start = reader.position();
     match reader.read_while(|character| character.is_ascii_alphabetic()) {
-        "brief" => Ok(Verbosity::Brief),
-        "verbose" => Ok(Verbosity::Verbose),
-        "debug" => Ok(Verbosity::Debug),
+        "brief" | "verbose" | "debug" => Ok(OptionValue::Verbosity),
         _ => fatal(start, "expecting 'brief|verbose|debug'"),
     }
 }
