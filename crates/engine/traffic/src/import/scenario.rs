@@ -1,8 +1,8 @@
 //! What an import gives: requests in their order, before they are a text.
 
-use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
+
+use super::{ImportError, refuse};
 
 /// Requests in their order.
 #[derive(Clone, Debug, Default)]
@@ -17,18 +17,18 @@ pub struct Scenario {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
     /// Its name.
-    pub name: VariableName,
+    pub name: String,
     /// What it stands for, in a few words.
     pub meaning: String,
 }
 
 /// A request, and the status that is expected.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Entry {
     /// Comments above the request, a line each.
     pub comments: Vec<String>,
     /// The method.
-    pub method: Method,
+    pub method: String,
     /// The URL with its query.
     pub url: Text,
     /// The header fields.
@@ -120,75 +120,28 @@ pub enum Status {
     Hundred(u16),
 }
 
-/// A method that a Hurl file can name: capital letters.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Method(String);
-
-/// Why a method is not one of a Hurl file.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the method `{0}` is not supported: methods are in capital letters, such as GET or POST")]
-pub struct MethodError(String);
-
-impl Method {
-    /// `GET`
-    pub fn get() -> Self {
-        Self("GET".into())
-    }
-
-    /// `POST`
-    pub fn post() -> Self {
-        Self("POST".into())
-    }
-
-    /// The name.
-    pub fn as_str(&self) -> &str {
-        &self.0
+/// The name of a method that a Hurl file can have: capital letters.
+pub(crate) fn method(name: &str) -> Result<String, ImportError> {
+    let is_capital = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_uppercase());
+    // In a Hurl file, HTTP begins a response; Prony opens no tunnels.
+    if is_capital && !matches!(name, "HTTP" | "CONNECT") {
+        Ok(name.to_owned())
+    } else {
+        refuse(format!(
+            "the method `{name}` is not supported: methods are in capital letters, such as GET or POST"
+        ))
     }
 }
 
-impl FromStr for Method {
-    type Err = MethodError;
-
-    fn from_str(name: &str) -> Result<Self, MethodError> {
-        let is_capital = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_uppercase());
-        // In a Hurl file, HTTP begins a response; Prony opens no tunnels.
-        if is_capital && !matches!(name, "HTTP" | "CONNECT") {
-            Ok(Self(name.into()))
-        } else {
-            Err(MethodError(name.into()))
-        }
-    }
-}
-
-/// The name of a variable: letters, digits, `_` and `-`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct VariableName(String);
-
-impl VariableName {
-    /// A name from any text: other characters become `_`.
-    pub fn of(text: &str) -> Self {
-        let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-        let name: String = text
-            .chars()
-            .map(|c| if is_name(c) { c } else { '_' })
-            .collect();
-        // Hurl has functions of these names.
-        match name.as_str() {
-            "" => Self("value".into()),
-            "newDate" | "newUuid" | "getEnv" => Self(format!("{name}_")),
-            _ => Self(name),
-        }
-    }
-
-    /// The name.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for VariableName {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
+/// The name of a variable from any text: characters that it cannot have become `_`.
+pub(crate) fn variable_name(text: &str) -> String {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    let name = text.replace(|c| !is_name(c), "_");
+    // Hurl has functions of these names.
+    match name.as_str() {
+        "" => "value".into(),
+        "newDate" | "newUuid" | "getEnv" => format!("{name}_"),
+        _ => name,
     }
 }
 
@@ -201,12 +154,12 @@ pub struct Text {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
     Literal(String),
-    Variable(VariableName),
+    Variable(String),
 }
 
 impl Text {
     /// The value of a variable.
-    pub fn variable(name: VariableName) -> Self {
+    pub(crate) fn variable(name: String) -> Self {
         Self {
             pieces: vec![Piece::Variable(name)],
         }
@@ -214,7 +167,7 @@ impl Text {
 
     /// This text with another behind it.
     #[must_use]
-    pub fn then(mut self, more: impl Into<Text>) -> Self {
+    pub(crate) fn then(mut self, more: impl Into<Text>) -> Self {
         for piece in more.into().pieces {
             match (self.pieces.last_mut(), piece) {
                 (Some(Piece::Literal(last)), Piece::Literal(text)) => last.push_str(&text),
@@ -225,7 +178,7 @@ impl Text {
     }
 
     /// Whether nothing is in it.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.pieces.is_empty()
     }
 
@@ -239,29 +192,25 @@ impl Text {
     }
 }
 
-impl From<&str> for Text {
-    fn from(text: &str) -> Self {
-        text.to_owned().into()
+impl<T: Into<String>> From<T> for Text {
+    fn from(text: T) -> Self {
+        let text = text.into();
+        let pieces = if text.is_empty() {
+            Vec::new()
+        } else {
+            vec![Piece::Literal(text)]
+        };
+        Self { pieces }
     }
 }
 
-impl From<String> for Text {
-    fn from(text: String) -> Self {
-        let is_empty = text.is_empty();
-        Self {
-            pieces: (!is_empty)
-                .then_some(Piece::Literal(text))
-                .into_iter()
-                .collect(),
-        }
-    }
+/// Whether a header field has this name.
+pub(crate) fn is_named(header: &Text, name: &str) -> bool {
+    let literal = header.literal();
+    literal.is_some_and(|header| header.eq_ignore_ascii_case(name))
 }
 
 /// Whether header fields have one of this name.
 pub(crate) fn has_header(headers: &[(Text, Text)], name: &str) -> bool {
-    let is_it = |text: &Text| {
-        text.literal()
-            .is_some_and(|it| it.eq_ignore_ascii_case(name))
-    };
-    headers.iter().any(|(header, _)| is_it(header))
+    headers.iter().any(|(header, _)| is_named(header, name))
 }

@@ -4,22 +4,22 @@ use percent_encoding::percent_decode_str;
 
 use super::data::{self, Data};
 use super::options::{Flag, Given, Value};
-use super::{CurlError, Files, text};
+use super::{Files, text};
 use crate::import::scenario::{
-    Content, Entry, Method, Options, Part, Redirects, Text, Version, has_header,
+    Content, Entry, Options, Part, Redirects, Text, Version, has_header, is_named, method,
 };
 use crate::import::url::Url;
+use crate::import::write::FORM;
+use crate::import::{ImportError, refuse};
 
 /// The content codings that `--compressed` of curl accepts.
 const CODINGS: &str = "deflate, gzip, br, zstd";
-
-const FORM: &str = "application/x-www-form-urlencoded";
 
 /// What the options say.
 #[derive(Default)]
 struct Command {
     urls: Vec<String>,
-    method: Option<Method>,
+    method: Option<String>,
     headers: Vec<(Text, Text)>,
     /// Headers that curl is not to send, in small letters.
     removed: Vec<String>,
@@ -38,7 +38,7 @@ struct Command {
 }
 
 /// The entry of a command, with an expected status of any kind.
-pub(super) fn entry(given: Vec<Given>, files: &mut dyn Files) -> Result<Entry, CurlError> {
+pub(super) fn entry(given: Vec<Given>, files: &mut dyn Files) -> Result<Entry, ImportError> {
     let mut command = Command::default();
     for one in given {
         match one {
@@ -55,10 +55,10 @@ impl Command {
         option: Value,
         value: Vec<u8>,
         files: &mut dyn Files,
-    ) -> Result<(), CurlError> {
+    ) -> Result<(), ImportError> {
         match option {
             Value::Url => self.urls.push(text(&value)?),
-            Value::Method => self.method = Some(text(&value)?.parse()?),
+            Value::Method => self.method = Some(method(&text(&value)?)?),
             Value::Header => self.header(&text(&value)?)?,
             Value::Data => self.data.ascii(value, files)?,
             Value::DataRaw => self.data.raw(value),
@@ -73,7 +73,7 @@ impl Command {
                 let value = text(&value)?;
                 let (name, value) = value
                     .split_once('=')
-                    .ok_or_else(|| CurlError::Part(value.clone(), "write NAME=VALUE"))?;
+                    .ok_or_else(|| data::wrong_part(&value, "write NAME=VALUE"))?;
                 self.parts.push(Part::Value(name.into(), value.into()));
             }
             Value::User => self.user = Some(text(&value)?),
@@ -89,9 +89,11 @@ impl Command {
         Ok(())
     }
 
-    fn header(&mut self, line: &str) -> Result<(), CurlError> {
+    fn header(&mut self, line: &str) -> Result<(), ImportError> {
         if line.starts_with('@') {
-            return Err(CurlError::HeaderFile(line.to_owned()));
+            return refuse(format!(
+                "-H {line}: Prony does not read headers from files; write each with -H 'Name: value'"
+            ));
         }
         // Pseudo-headers of HTTP/2 say again what the URL and the method say.
         if line.starts_with(':') {
@@ -104,7 +106,11 @@ impl Command {
                     self.headers.push((name.trim().into(), "".into()));
                     return Ok(());
                 }
-                None => return Err(CurlError::Header(line.to_owned())),
+                None => {
+                    return refuse(format!(
+                        "the header `{line}` has no colon; write `Name: value`"
+                    ));
+                }
             },
         };
         let lower = name.to_ascii_lowercase();
@@ -119,9 +125,11 @@ impl Command {
         Ok(())
     }
 
-    fn cookie(&mut self, value: String) -> Result<(), CurlError> {
+    fn cookie(&mut self, value: String) -> Result<(), ImportError> {
         if !value.contains('=') {
-            return Err(CurlError::CookieFile(value));
+            return refuse(format!(
+                "-b {value}: Prony does not read cookies from files; write them with -b 'NAME=VALUE; NAME=VALUE'"
+            ));
         }
         self.cookies.push(value);
         Ok(())
@@ -131,14 +139,14 @@ impl Command {
         self.flags.contains(&flag)
     }
 
-    fn entry(mut self, files: &mut dyn Files) -> Result<Entry, CurlError> {
+    fn entry(mut self, files: &mut dyn Files) -> Result<Entry, ImportError> {
         let mut url = self.url()?;
         self.check_content()?;
         let method = match self.method.take() {
             Some(method) => method,
-            None if self.has(Flag::Head) => "HEAD".parse()?,
-            None if self.sends_data() => Method::post(),
-            None => Method::get(),
+            None if self.has(Flag::Head) => "HEAD".into(),
+            None if self.sends_data() => "POST".into(),
+            None => "GET".into(),
         };
         let is_json = self.is_json;
         let is_form = !self.data.is_empty() && !self.has(Flag::Get);
@@ -153,7 +161,6 @@ impl Command {
         }
         self.add_others();
         Ok(Entry {
-            comments: Vec::new(),
             method,
             url: url.to_string().into(),
             options: Options {
@@ -166,15 +173,18 @@ impl Command {
             headers: self.headers,
             basic_auth,
             content,
-            status: None,
+            ..Entry::default()
         })
     }
 
-    fn url(&mut self) -> Result<Url, CurlError> {
+    fn url(&mut self) -> Result<Url, ImportError> {
         let [text] = self.urls.as_slice() else {
-            return Err(match self.urls.len() {
-                0 => CurlError::NoUrl,
-                _ => CurlError::Urls(self.urls.join(", ")),
+            return refuse(match self.urls.len() {
+                0 => "the command has no URL".to_owned(),
+                _ => format!(
+                    "the command has several URLs ({}), but Prony reads one request; leave one",
+                    self.urls.join(", ")
+                ),
             });
         };
         let guessed = if text.contains("://") {
@@ -190,7 +200,10 @@ impl Command {
             _ => behind_host,
         };
         if !self.has(Flag::GlobOff) && behind_host.contains(['{', '}', '[', ']']) {
-            return Err(CurlError::Glob(text.clone()));
+            return refuse(format!(
+                "curl expands the brackets in `{text}`; write --globoff if they are part of the URL, or write one URL \
+                 without them"
+            ));
         }
         if !self.has(Flag::PathAsIs) {
             url.remove_dots();
@@ -203,8 +216,12 @@ impl Command {
     }
 
     /// What curl refuses, too.
-    fn check_content(&self) -> Result<(), CurlError> {
-        let two = |one, other| Err(CurlError::Conflict(one, other));
+    fn check_content(&self) -> Result<(), ImportError> {
+        let two = |one, other| {
+            refuse(format!(
+                "{one} and {other} exclude each other, as in curl; remove one"
+            ))
+        };
         if !self.data.is_empty() && !self.parts.is_empty() {
             two("--data", "--form")
         } else if !self.parts.is_empty() && self.has(Flag::Get) {
@@ -216,15 +233,12 @@ impl Command {
         }
     }
 
-    fn content(&mut self, url: &mut Url, files: &mut dyn Files) -> Result<Content, CurlError> {
+    fn content(&mut self, url: &mut Url, files: &mut dyn Files) -> Result<Content, ImportError> {
         let data = std::mem::take(&mut self.data);
         if !self.parts.is_empty() {
             // The boundary is missing in it.
             self.headers.retain(|(name, value)| {
-                let is_type = name
-                    .literal()
-                    .is_some_and(|name| name.eq_ignore_ascii_case("content-type"));
-                !(is_type && value.literal() == Some("multipart/form-data"))
+                !(is_named(name, "content-type") && value.literal() == Some("multipart/form-data"))
             });
             return Ok(Content::Multipart(std::mem::take(&mut self.parts)));
         }
@@ -242,7 +256,7 @@ impl Command {
     }
 
     /// The user and password, unless a header has them.
-    fn password(&mut self, user: Option<String>) -> Result<Option<(Text, Text)>, CurlError> {
+    fn password(&mut self, user: Option<String>) -> Result<Option<(Text, Text)>, ImportError> {
         if has_header(&self.headers, "authorization") {
             return Ok(None);
         }
@@ -252,9 +266,9 @@ impl Command {
             return Ok(None);
         }
         let Some(user) = user else { return Ok(None) };
-        let (name, password) = user
-            .split_once(':')
-            .ok_or_else(|| CurlError::NoPassword(user.clone()))?;
+        let (name, password) = user.split_once(':').ok_or_else(|| {
+            format!("curl would ask for the password of `{user}`; write -u '{user}:PASSWORD'")
+        })?;
         Ok(Some((name.into(), password.into())))
     }
 

@@ -11,9 +11,9 @@ use std::time::Duration;
 use chrono::{DateTime, FixedOffset, TimeDelta};
 
 use self::format::{Har, HarEntry, HarRequest};
-use crate::import::scenario::{Content, Part, Scenario};
-use crate::import::url::Url;
-use crate::import::{Imported, MAX_INPUT_BYTES};
+use super::scenario::{Content, Part};
+use super::url::Url;
+use super::{ImportError, Imported, MAX_INPUT_BYTES, refuse};
 
 /// Which recorded requests are imported, and how.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,47 +26,31 @@ pub struct HarOptions {
     pub think_time: bool,
 }
 
-/// Why a text is no HAR file with requests.
-#[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
-pub enum HarError {
-    #[error("the file is empty; export it from the network tab of a browser's developer tools")]
-    Empty,
-    #[error("the file is longer than {} MiB; export it without content", MAX_INPUT_BYTES >> 20)]
-    TooLong,
-    #[error("this is not a HAR file: {0}")]
-    Json(#[from] serde_path_to_error::Error<serde_json::Error>),
-    #[error(
-        "the file has no requests; reload the page while the network tab is open, and export it again"
-    )]
-    NoEntries,
-    #[error("no request is left: {0}")]
-    NoneLeft(String),
-    #[error("entry {number}, {url}: {reason}")]
-    Entry {
-        number: usize,
-        url: String,
-        reason: String,
-    },
-}
-
 /// Reads the requests of a HAR file, in their order.
 ///
 /// # Errors
 ///
 /// The text is no HAR file, or no request is left.
-pub fn har(text: &str, options: HarOptions) -> Result<Imported, HarError> {
+pub fn har(text: &str, options: HarOptions) -> Result<Imported, ImportError> {
     if text.len() > MAX_INPUT_BYTES {
-        return Err(HarError::TooLong);
+        return refuse(format!(
+            "the file is longer than {} MiB; export it without content",
+            MAX_INPUT_BYTES >> 20
+        ));
     }
     let text = text.trim_start_matches('\u{feff}');
     if text.trim().is_empty() {
-        return Err(HarError::Empty);
+        return refuse(
+            "the file is empty; export it from the network tab of a browser's developer tools",
+        );
     }
     let mut json = serde_json::Deserializer::from_str(text);
-    let Har { log } = serde_path_to_error::deserialize(&mut json)?;
+    let Har { log } = serde_path_to_error::deserialize(&mut json)
+        .map_err(|error| format!("this is not a HAR file: {error}"))?;
     if log.entries.is_empty() {
-        return Err(HarError::NoEntries);
+        return refuse(
+            "the file has no requests; reload the page while the network tab is open, and export it again",
+        );
     }
     let first_page = log.pages.first().map(|page| page.id.as_str());
     let first_host = first_host(&log.entries, first_page);
@@ -78,7 +62,8 @@ pub fn har(text: &str, options: HarOptions) -> Result<Imported, HarError> {
         let Some(url) = left_out.check(recorded, host.as_deref(), options.no_assets) else {
             continue;
         };
-        let mut entry = entry::entry(recorded, &url, number)?;
+        let mut entry = entry::entry(recorded, &url)
+            .map_err(|reason| format!("entry {number}, {url}: {reason}"))?;
         let delay = times.delay(recorded);
         entry.options.delay = delay.filter(|_| options.think_time);
         let note = note_on_content(&entry.content, &recorded.request);
@@ -87,15 +72,12 @@ pub fn har(text: &str, options: HarOptions) -> Result<Imported, HarError> {
         imported.scenario.entries.push(entry);
     }
     let told = left_out.told(log.entries.len());
-    match imported.scenario {
-        Scenario { ref entries, .. } if entries.is_empty() => {
-            Err(HarError::NoneLeft(told.unwrap_or_default()))
-        }
-        _ => {
-            imported.notes.extend(told);
-            Ok(imported)
-        }
+    if imported.scenario.entries.is_empty() {
+        let told = told.unwrap_or_default();
+        return refuse(format!("no request is left: {told}"));
     }
+    imported.notes.extend(told);
+    Ok(imported)
 }
 
 /// The host of the first page's first request.

@@ -1,12 +1,12 @@
 //! The body of an operation.
 
-use super::OpenApiError;
 use super::check::unmet;
 use super::document::Document;
 use super::node::Node;
 use super::parameter::{Style, joined};
 use super::sample::Sampler;
 use super::variables::Variables;
+use crate::import::ImportError;
 use crate::import::scenario::{Content, Part, Text};
 
 /// A body and its media type.
@@ -23,7 +23,7 @@ pub(super) fn body<'a>(
     document: &'a Document,
     operation: &'a Node,
     variables: &mut Variables,
-) -> Result<Option<Body>, OpenApiError> {
+) -> Result<Option<Body>, ImportError> {
     let Some(body) = document.member(operation, "requestBody")? else {
         return Ok(None);
     };
@@ -140,7 +140,7 @@ fn parts(
     media: &Node,
     fields: Vec<(String, Node)>,
     variables: &mut Variables,
-) -> Result<Vec<Part>, OpenApiError> {
+) -> Result<Vec<Part>, ImportError> {
     let schema = document.member(media, "schema")?;
     let properties = schema.and_then(|schema| schema.get("properties"));
     let mut parts = Vec::new();

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::document::Document;
 use super::node::Node;
+use crate::import::shortened;
 
 /// How many values a schema may have, with those that it refers to.
 const MOST_VALUES: usize = 100_000;
@@ -23,7 +24,7 @@ pub(super) fn unmet(
     value: &Node,
 ) -> Option<String> {
     let check = |how: &str, why: &str| {
-        let why = shortened(why);
+        let why = shortened(why, LONGEST);
         Some(format!("Check {what}, which {how} its schema: {why}"))
     };
     let cannot = |why: &str| check("Prony cannot compare with", why);
@@ -50,13 +51,6 @@ pub(super) fn unmet(
         place => format!("{error} at {place}"),
     };
     check("does not match", &why)
-}
-
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
 }
 
 /// Makes a schema of OpenAPI one of JSON Schema, 2020-12, on which OpenAPI 3.1 is based. Those of 3.0 have `nullable`,
