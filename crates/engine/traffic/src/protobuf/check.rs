@@ -15,12 +15,12 @@ use crate::protobuf::schema::{is_identifier, printable};
 pub(crate) fn check(file: &FileDescriptorProto) -> Result<(), SchemaError> {
     let name = file.name();
     if name.is_empty() {
-        return Err(SchemaError::Invalid("a compiled file has no name".into()));
+        return Err(SchemaError("a compiled file has no name".into()));
     }
     let files = file.dependency.iter().map(String::as_str).chain([name]);
     if let Some(odd) = files.into_iter().find(|name| printable(name) != **name) {
         let odd = printable(odd);
-        return Err(SchemaError::Invalid(format!(
+        return Err(SchemaError(format!(
             "{odd}: the name of the file has control characters"
         )));
     }

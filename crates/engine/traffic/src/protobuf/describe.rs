@@ -14,9 +14,6 @@ use crate::protobuf::schema::{Schema, SchemaError, split_method_name};
 
 impl Schema {
     /// The names of the services, or the methods of one (`package.Service.Method`), one a line.
-    ///
-    /// # Errors
-    /// If there is no such service. The error suggests the nearest name.
     pub fn list(&self, service: Option<&str>) -> Result<String, SchemaError> {
         let names = match service {
             None => self.services(),
@@ -30,9 +27,6 @@ impl Schema {
     }
 
     /// Describes a service, a method, a message or an enum.
-    ///
-    /// # Errors
-    /// If there is none of this name. The error suggests the nearest name.
     pub fn describe(&self, symbol: &str) -> Result<String, SchemaError> {
         let symbol = symbol.strip_prefix(['/', '.']).unwrap_or(symbol);
         let (kind, definition) = self.definition(symbol).ok_or_else(|| {
