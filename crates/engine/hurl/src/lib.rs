@@ -10,17 +10,16 @@
 pub mod ast;
 mod error;
 pub mod evaluate;
-mod listing;
 mod number;
 mod parse;
 mod position;
 mod reader;
 mod unsupported;
 
-pub use error::ParseError;
+pub use error::Fault;
 pub use parse::{is_variable_name, parse};
 pub use position::Position;
-pub use unsupported::{Unsupported, unsupported};
+pub use unsupported::unsupported;
 
 /// The longest file that [`parse`] reads: parsing takes up to 100 times as much memory.
 pub const MAX_FILE_BYTES: usize = 4 << 20;

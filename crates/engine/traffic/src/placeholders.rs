@@ -101,12 +101,11 @@ fn of_option(option: &OptionValue) -> Vec<&Placeholder> {
         OptionValue::Flag(_, setting) => of_setting(setting),
         OptionValue::Count(_, setting) => of_setting(setting),
         OptionValue::Duration(_, setting) => of_setting(setting),
-        OptionValue::LimitRate(setting) => of_setting(setting),
         OptionValue::Variable(definition) => match &definition.value {
             VariableValue::Text(template) => template.placeholders().collect(),
             VariableValue::Null | VariableValue::Bool(_) | VariableValue::Number(_) => Vec::new(),
         },
-        OptionValue::Text(..) | OptionValue::File(..) | OptionValue::Verbosity => Vec::new(),
+        OptionValue::Text(..) | OptionValue::Ignored | OptionValue::Unsupported(_) => Vec::new(),
     }
 }
 

@@ -265,7 +265,7 @@ impl ConnectionOptions {
                 place: place(file, *position),
                 reason: format!(
                     "`{}` is about connections, so it must be true or false before the load",
-                    value.name()
+                    flag.name()
                 ),
             })?;
             *option |= is_set;
@@ -473,10 +473,7 @@ impl Prepare<'_> {
             OptionValue::Count(_, setting) => matches!(setting, Setting::Literal(_)),
             OptionValue::Duration(_, setting) => matches!(setting, Setting::Literal(_)),
             OptionValue::Variable(_) => false,
-            OptionValue::Text(..)
-            | OptionValue::File(..)
-            | OptionValue::LimitRate(_)
-            | OptionValue::Verbosity => true,
+            OptionValue::Text(..) | OptionValue::Ignored | OptionValue::Unsupported(_) => true,
         };
         if !options.iter().all(|option| is_literal(&option.value)) {
             return Ok(None);

@@ -44,8 +44,8 @@ pub use entry::{
 };
 pub use filter::{Filter, FilterValue, PlainFilter, TextFilter};
 pub use option::{
-    Count, CountOption, DurationOption, EntryOption, FileOption, FlagOption, OptionValue, Setting,
-    TextOption, VariableDefinition, VariableValue,
+    Count, CountOption, DurationOption, EntryOption, FlagOption, OptionValue, Setting, TextOption,
+    VariableDefinition, VariableValue,
 };
 pub use predicate::{Comparison, Predicate, PredicateValue, Property, Test};
 pub use query::{

@@ -22,7 +22,7 @@ mod xml;
 
 use crate::MAX_FILE_BYTES;
 use crate::ast::HurlFile;
-use crate::error::ParseError;
+use crate::error::Fault;
 use crate::position::Position;
 use crate::reader::Reader;
 
@@ -31,12 +31,10 @@ use crate::reader::Reader;
 /// # Errors
 ///
 /// The text is not a Hurl file, or longer than [`MAX_FILE_BYTES`].
-pub fn parse(text: &str) -> Result<HurlFile, ParseError> {
+pub fn parse(text: &str) -> Result<HurlFile, Fault> {
     if text.len() > MAX_FILE_BYTES {
-        return Err(ParseError {
-            position: Position::START,
-            reason: format!("the file is longer than {MAX_FILE_BYTES} bytes").into(),
-        });
+        let reason = format!("the file is longer than {MAX_FILE_BYTES} bytes");
+        return Err(Fault::invalid(Position::START, reason));
     }
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     entry::file(&mut Reader::new(text)).map_err(|refusal| refusal.error)

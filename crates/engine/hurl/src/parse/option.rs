@@ -6,8 +6,8 @@ use super::combine::{Parsed, Parser, choice, fatal, soft};
 use super::primitive::{boolean, line_end, literal, skip_spaces, skip_to_item, try_literal};
 use super::{key, number, template, text};
 use crate::ast::{
-    CountOption, DurationOption, EntryOption, FileOption, FlagOption, OptionValue, Setting,
-    TextOption, VariableDefinition, VariableValue, named,
+    CountOption, DurationOption, EntryOption, FlagOption, OptionValue, Setting, TextOption,
+    VariableDefinition, VariableValue, named,
 };
 use crate::error::suggest;
 use crate::position::Position;
@@ -28,35 +28,111 @@ pub(super) fn parse(reader: &mut Reader<'_>) -> Parsed<EntryOption> {
     Ok(EntryOption { value, position })
 }
 
+/// What the value of an option is that Prony does not support.
+#[derive(Clone, Copy)]
+enum Kind {
+    Flag,
+    Text,
+    File,
+    FileAndPassword,
+    Duration,
+    Natural,
+}
+
+const UNSUPPORTED: &[(Kind, &[&str])] = &[
+    (
+        Kind::Flag,
+        &[
+            "digest",
+            "fail-with-body",
+            "http1.0",
+            "http3",
+            "ipv4",
+            "ipv6",
+            "negotiate",
+            "netrc",
+            "netrc-optional",
+            "ntlm",
+        ],
+    ),
+    (
+        Kind::Text,
+        &[
+            "aws-sigv4",
+            "connect-to",
+            "netrc-file",
+            "pinnedpubkey",
+            "proxy",
+            "resolve",
+            "tls-max",
+            "tls-min",
+            "unix-socket",
+        ],
+    ),
+    (Kind::File, &["cacert", "key", "output"]),
+    (Kind::FileAndPassword, &["cert"]),
+    (Kind::Duration, &["connect-timeout"]),
+    (Kind::Natural, &["limit-rate"]),
+];
+
 fn value(reader: &mut Reader<'_>, name: &str, position: Position) -> Parsed<OptionValue> {
     if let Some(option) = named(name, FlagOption::ALL) {
-        let setting = setting(reader, boolean, "true|false")?;
-        return Ok(OptionValue::Flag(option, setting));
+        return flag(reader).map(|setting| OptionValue::Flag(option, setting));
     }
     if let Some(option) = named(name, TextOption::ALL) {
-        return Ok(OptionValue::Text(option, text::unquoted(reader)?));
-    }
-    if let Some(option) = named(name, FileOption::ALL) {
-        return Ok(OptionValue::File(option, file(reader, option)?));
+        return text::unquoted(reader).map(|text| OptionValue::Text(option, text));
     }
     if let Some(option) = named(name, DurationOption::ALL) {
-        return Ok(OptionValue::Duration(option, duration(reader)?));
+        return duration(reader).map(|setting| OptionValue::Duration(option, setting));
     }
     if let Some(option) = named(name, CountOption::ALL) {
         let setting = setting(reader, number::count, "integer >= -1")?;
         return Ok(OptionValue::Count(option, setting));
     }
     match name {
-        "limit-rate" => {
-            setting(reader, number::natural, "integer >= 0").map(OptionValue::LimitRate)
-        }
-        "variable" => variable(reader).map(OptionValue::Variable),
-        "verbosity" => verbosity(reader),
-        _ => {
-            let names = suggest(name, &OptionValue::names());
-            fatal(position, format!("the option name is not valid. {names}"))
+        "variable" => return variable(reader).map(OptionValue::Variable),
+        "verbosity" => return verbosity(reader),
+        _ => {}
+    }
+    for (kind, names) in UNSUPPORTED {
+        if let Some(name) = names.iter().find(|known| **known == name) {
+            return unsupported(reader, name, *kind);
         }
     }
+    let names = suggest(name, &names());
+    fatal(position, format!("the option name is not valid. {names}"))
+}
+
+/// The names of all options, in alphabetical order.
+fn names() -> Vec<&'static str> {
+    let mut names = vec!["variable", "verbosity"];
+    names.extend(FlagOption::ALL.iter().map(|(name, _)| name));
+    names.extend(TextOption::ALL.iter().map(|(name, _)| name));
+    names.extend(DurationOption::ALL.iter().map(|(name, _)| name));
+    names.extend(CountOption::ALL.iter().map(|(name, _)| name));
+    names.extend(UNSUPPORTED.iter().flat_map(|(_, names)| *names));
+    names.sort_unstable();
+    names
+}
+
+fn unsupported(reader: &mut Reader<'_>, name: &'static str, kind: Kind) -> Parsed<OptionValue> {
+    match kind {
+        Kind::Flag => {
+            if let Setting::Literal(false) = flag(reader)? {
+                return Ok(OptionValue::Ignored);
+            }
+        }
+        Kind::Text => drop(text::unquoted(reader)?),
+        Kind::File => drop(key::file(reader)?),
+        Kind::FileAndPassword => drop(key::file_with_password(reader)?),
+        Kind::Duration => drop(duration(reader)?),
+        Kind::Natural => drop(setting(reader, number::natural, "integer >= 0")?),
+    }
+    Ok(OptionValue::Unsupported(name))
+}
+
+fn flag(reader: &mut Reader<'_>) -> Parsed<Setting<bool>> {
+    setting(reader, boolean, "true|false")
 }
 
 /// A value or a placeholder.
@@ -87,17 +163,10 @@ fn duration(reader: &mut Reader<'_>) -> Parsed<Setting<Duration>> {
     }
 }
 
-fn file(reader: &mut Reader<'_>, option: FileOption) -> Parsed<crate::ast::Template> {
-    match option {
-        FileOption::ClientCertificate => key::file_with_password(reader),
-        FileOption::CaCertificate | FileOption::ClientKey | FileOption::Output => key::file(reader),
-    }
-}
-
 fn verbosity(reader: &mut Reader<'_>) -> Parsed<OptionValue> {
     let start = reader.position();
     match reader.read_while(|character| character.is_ascii_alphabetic()) {
-        "brief" | "verbose" | "debug" => Ok(OptionValue::Verbosity),
+        "brief" | "verbose" | "debug" => Ok(OptionValue::Ignored),
         _ => fatal(start, "expecting 'brief|verbose|debug'"),
     }
 }
