@@ -23,10 +23,6 @@ pub trait Environment {
     fn random(&mut self) -> u128;
 
     /// What is in a file that a body or a predicate names.
-    ///
-    /// # Errors
-    ///
-    /// The file cannot be read, or the Hurl file may not name it.
     fn file(&mut self, name: &str) -> Result<Vec<u8>, FileError>;
 }
 

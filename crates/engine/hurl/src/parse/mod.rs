@@ -27,10 +27,6 @@ use crate::position::Position;
 use crate::reader::Reader;
 
 /// Parses a Hurl file. A byte order mark at its start is ignored.
-///
-/// # Errors
-///
-/// The text is not a Hurl file, or longer than [`MAX_FILE_BYTES`].
 pub fn parse(text: &str) -> Result<HurlFile, Fault> {
     if text.len() > MAX_FILE_BYTES {
         let reason = format!("the file is longer than {MAX_FILE_BYTES} bytes");

@@ -18,9 +18,7 @@ mod write;
 pub use curl::{Files, NoFiles, curl};
 pub use har::{HarOptions, har};
 pub use openapi::openapi;
-pub use scenario::{
-    Content, Entry, Options, Part, Redirects, Scenario, Status, Text, Variable, Version,
-};
+pub use scenario::{Content, Entry, Options, Part, Scenario, Status, Text, Variable};
 pub use write::write;
 
 /// The longest input of an import.

@@ -1,22 +1,22 @@
 //! What an import gives: requests in their order, before they are a text.
+#![allow(missing_docs, reason = "the names say what they are")]
 
 use std::time::Duration;
+
+use prony_hurl::ast::FlagOption;
 
 use super::{ImportError, refuse};
 
 /// Requests in their order.
 #[derive(Clone, Debug, Default)]
 pub struct Scenario {
-    /// The requests with their expected statuses.
     pub entries: Vec<Entry>,
-    /// The variables in the requests.
     pub variables: Vec<Variable>,
 }
 
 /// A variable that a user gives a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
-    /// Its name.
     pub name: String,
     /// What it stands for, in a few words.
     pub meaning: String,
@@ -27,33 +27,25 @@ pub struct Variable {
 pub struct Entry {
     /// Comments above the request, a line each.
     pub comments: Vec<String>,
-    /// The method.
     pub method: String,
     /// The URL with its query.
     pub url: Text,
-    /// The header fields.
     pub headers: Vec<(Text, Text)>,
-    /// `[Options]`
     pub options: Options,
     /// A user and a password.
     pub basic_auth: Option<(Text, Text)>,
-    /// What is sent.
     pub content: Content,
     /// The status that is expected, if one is known.
     pub status: Option<Status>,
 }
 
 /// The options of an entry.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// How long to wait before the request.
     pub delay: Option<Duration>,
-    /// Whether any certificate is trusted.
-    pub insecure: bool,
-    /// The version of HTTP, if it is not the server's choice.
-    pub version: Option<Version>,
-    /// How redirects are followed, if they are.
-    pub redirects: Option<Redirects>,
+    /// Those that are on.
+    pub flags: Vec<FlagOption>,
     /// Whether the body was to be sent in chunks, which Prony does not do.
     pub chunked: bool,
 }
@@ -66,33 +58,11 @@ impl Options {
     }
 }
 
-/// How redirects are followed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Redirects {
-    /// The user's password is sent to the first server alone.
-    Followed,
-    /// The user's password is sent to every server.
-    Trusted,
-}
-
-/// A version of HTTP.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Version {
-    /// HTTP/1.1
-    Http11,
-    /// HTTP/2, by negotiation
-    Http2,
-    /// HTTP/2 by prior knowledge
-    Http2PriorKnowledge,
-}
-
 /// What a request sends.
 #[derive(Clone, Debug, Default)]
 pub enum Content {
-    /// No body.
     #[default]
     None,
-    /// These bytes.
     Bytes(Vec<u8>),
     /// What is in this file.
     File(Text),
@@ -105,7 +75,6 @@ pub enum Content {
 /// A part of a multipart body.
 #[derive(Clone, Debug)]
 pub enum Part {
-    /// A value.
     Value(Text, Text),
     /// A file with its media type, if one is given.
     File(Text, Text, Option<Text>),
@@ -114,7 +83,6 @@ pub enum Part {
 /// A status that is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// This one.
     Exactly(u16),
     /// Any of this hundred: 2 for 200 to 299.
     Hundred(u16),

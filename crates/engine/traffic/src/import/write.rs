@@ -5,8 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use percent_encoding::{percent_decode_str, utf8_percent_encode};
 
 use super::scenario::{
-    Content, Entry, Options, Part, Piece, Redirects, Scenario, Status, Text, Version, has_header,
-    is_named,
+    Content, Entry, Options, Part, Piece, Scenario, Status, Text, has_header, is_named,
 };
 use super::{ImportError, refuse};
 use crate::target::UNRESERVED;
@@ -15,10 +14,6 @@ use crate::target::UNRESERVED;
 pub(super) const FORM: &str = "application/x-www-form-urlencoded";
 
 /// Writes a scenario as a Hurl file. `comments` are its first lines.
-///
-/// # Errors
-///
-/// A header field or a field of a form has no name, or the file would be longer than Prony reads.
 pub fn write(scenario: &Scenario, comments: &[String]) -> Result<String, ImportError> {
     let mut out: String = comments.iter().map(|line| comment(line)).collect();
     for entry in &scenario.entries {
@@ -96,18 +91,8 @@ fn comment(text: &str) -> String {
 }
 
 fn options(options: &Options) -> String {
-    let redirects = options.redirects.map(|redirects| match redirects {
-        Redirects::Followed => "location",
-        Redirects::Trusted => "location-trusted",
-    });
-    let version = options.version.map(|version| match version {
-        Version::Http11 => "http1.1",
-        Version::Http2 => "http2",
-        Version::Http2PriorKnowledge => "http2-prior-knowledge",
-    });
-    let flags = [options.insecure.then_some("insecure"), redirects, version];
-    let flags = flags.into_iter().flatten();
-    let flags = flags.map(|name| format!("{name}: true\n"));
+    let flags = options.flags.iter();
+    let flags = flags.map(|flag| format!("{}: true\n", flag.name()));
     let delay = options.delay.iter();
     let delay = delay.map(|delay| format!("delay: {}ms\n", delay.as_millis()));
     let lines: String = delay.chain(flags).collect();

@@ -39,9 +39,6 @@ impl Schema {
     }
 
     /// Reads descriptor sets, as `protoc --include_imports --descriptor_set_out` writes them.
-    ///
-    /// # Errors
-    /// If a file is missing, too large, not a descriptor set, or lacks what it imports.
     pub fn from_descriptor_sets(files: &[PathBuf]) -> Result<Self, SchemaError> {
         let mut descriptors = Descriptors::default();
         for path in files {

@@ -11,11 +11,7 @@ use super::{ImportError, Imported, MAX_INPUT_BYTES, refuse, shell};
 
 /// Reads the files that a command names with `@`.
 pub trait Files {
-    /// What is in a file.
-    ///
-    /// # Errors
-    ///
-    /// Why it cannot be read.
+    /// What is in a file, or why it cannot be read.
     fn read(&mut self, name: &str) -> Result<Vec<u8>, String>;
 }
 
@@ -30,10 +26,6 @@ impl Files for NoFiles {
 }
 
 /// Reads the request of a curl command with the quotes of bash.
-///
-/// # Errors
-///
-/// The command is not one that curl or bash understands, or has something that Prony does not send.
 pub fn curl(command: &str, files: &mut dyn Files) -> Result<Imported, ImportError> {
     if command.len() > MAX_INPUT_BYTES {
         return refuse(format!(

@@ -1,5 +1,7 @@
 //! The options of curl: which change the request, which mean nothing for it, and which Prony refuses.
 
+use prony_hurl::ast::FlagOption;
+
 use crate::import::{ImportError, refuse};
 
 /// An option that changes the request, or a URL.
@@ -14,15 +16,9 @@ pub(super) enum Given {
 pub(super) enum Flag {
     Get,
     Head,
-    Compressed,
-    Insecure,
-    Http11,
-    Http2,
-    Http2PriorKnowledge,
     GlobOff,
-    PathAsIs,
-    Location,
-    LocationTrusted,
+    /// Hurl has it, too.
+    Hurl(FlagOption),
 }
 
 /// Options with a value.
@@ -58,17 +54,23 @@ enum Kind {
 }
 
 const FLAGS: &[(&str, Flag)] = &[
-    ("--compressed", Flag::Compressed),
+    ("--compressed", Flag::Hurl(FlagOption::Compressed)),
     ("--get -G", Flag::Get),
     ("--globoff -g", Flag::GlobOff),
     ("--head -I", Flag::Head),
-    ("--http1.1", Flag::Http11),
-    ("--http2", Flag::Http2),
-    ("--http2-prior-knowledge", Flag::Http2PriorKnowledge),
-    ("--insecure -k", Flag::Insecure),
-    ("--location -L", Flag::Location),
-    ("--location-trusted", Flag::LocationTrusted),
-    ("--path-as-is", Flag::PathAsIs),
+    ("--http1.1", Flag::Hurl(FlagOption::Http11)),
+    ("--http2", Flag::Hurl(FlagOption::Http2)),
+    (
+        "--http2-prior-knowledge",
+        Flag::Hurl(FlagOption::Http2PriorKnowledge),
+    ),
+    ("--insecure -k", Flag::Hurl(FlagOption::Insecure)),
+    ("--location -L", Flag::Hurl(FlagOption::FollowLocation)),
+    (
+        "--location-trusted",
+        Flag::Hurl(FlagOption::FollowLocationTrusted),
+    ),
+    ("--path-as-is", Flag::Hurl(FlagOption::PathAsIs)),
 ];
 
 const VALUES: &[(&str, Value)] = &[
@@ -221,7 +223,7 @@ mod tests {
         assert_eq!(
             given(&["-sSkXPOST", "-H", "a: b", "-da=b", "--", "-u"]),
             Ok(vec![
-                Given::Flag(Flag::Insecure),
+                Given::Flag(Flag::Hurl(FlagOption::Insecure)),
                 value(Value::Method, "POST"),
                 value(Value::Header, "a: b"),
                 value(Value::Data, "a=b"),

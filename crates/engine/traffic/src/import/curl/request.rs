@@ -1,13 +1,12 @@
 //! The request that options of curl describe.
 
 use percent_encoding::percent_decode_str;
+use prony_hurl::ast::FlagOption;
 
 use super::data::{self, Data};
 use super::options::{Flag, Given, Value};
 use super::{Files, text};
-use crate::import::scenario::{
-    Content, Entry, Options, Part, Redirects, Text, Version, has_header, is_named, method,
-};
+use crate::import::scenario::{Content, Entry, Options, Part, Text, has_header, is_named, method};
 use crate::import::url::Url;
 use crate::import::write::FORM;
 use crate::import::{ImportError, refuse};
@@ -165,9 +164,7 @@ impl Command {
             url: url.to_string().into(),
             options: Options {
                 delay: None,
-                insecure: self.has(Flag::Insecure),
-                version: self.version(),
-                redirects: self.redirects(),
+                flags: self.options(),
                 chunked: self.is_chunked,
             },
             headers: self.headers,
@@ -205,7 +202,7 @@ impl Command {
                  without them"
             ));
         }
-        if !self.has(Flag::PathAsIs) {
+        if !self.has(Flag::Hurl(FlagOption::PathAsIs)) {
             url.remove_dots();
         }
         Ok(url)
@@ -273,7 +270,9 @@ impl Command {
     }
 
     fn add_others(&mut self) {
-        let compressed = self.has(Flag::Compressed).then_some(CODINGS);
+        let compressed = self
+            .has(Flag::Hurl(FlagOption::Compressed))
+            .then_some(CODINGS);
         self.add("Accept-Encoding", compressed);
         let user_agent = self.user_agent.take();
         self.add("User-Agent", user_agent.as_deref());
@@ -292,21 +291,21 @@ impl Command {
         }
     }
 
-    fn redirects(&self) -> Option<Redirects> {
-        if self.has(Flag::LocationTrusted) {
-            return Some(Redirects::Trusted);
-        }
-        self.has(Flag::Location).then_some(Redirects::Followed)
-    }
-
-    /// The last one counts.
-    fn version(&self) -> Option<Version> {
-        self.flags.iter().rev().find_map(|flag| match flag {
-            Flag::Http11 => Some(Version::Http11),
-            Flag::Http2 => Some(Version::Http2),
-            Flag::Http2PriorKnowledge => Some(Version::Http2PriorKnowledge),
+    /// The last version counts.
+    fn options(&self) -> Vec<FlagOption> {
+        use FlagOption::{
+            FollowLocation, FollowLocationTrusted, Http2, Http2PriorKnowledge, Http11, Insecure,
+        };
+        let has = |flag: &FlagOption| self.has(Flag::Hurl(*flag));
+        let redirects = [FollowLocationTrusted, FollowLocation]
+            .into_iter()
+            .find(has);
+        let version = self.flags.iter().rev().find_map(|flag| match flag {
+            Flag::Hurl(flag @ (Http11 | Http2 | Http2PriorKnowledge)) => Some(*flag),
             _ => None,
-        })
+        });
+        let insecure = [Insecure].into_iter().filter(has);
+        insecure.chain(redirects).chain(version).collect()
     }
 }
 

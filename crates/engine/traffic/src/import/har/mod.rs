@@ -27,10 +27,6 @@ pub struct HarOptions {
 }
 
 /// Reads the requests of a HAR file, in their order.
-///
-/// # Errors
-///
-/// The text is no HAR file, or no request is left.
 pub fn har(text: &str, options: HarOptions) -> Result<Imported, ImportError> {
     if text.len() > MAX_INPUT_BYTES {
         return refuse(format!(

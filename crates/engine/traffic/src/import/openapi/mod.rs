@@ -31,10 +31,6 @@ const METHODS: [&str; 8] = [
 ];
 
 /// Reads one request for each operation of an OpenAPI document in JSON or YAML.
-///
-/// # Errors
-///
-/// The text is no document of OpenAPI 3, or has no operations.
 pub fn openapi(text: &str) -> Result<Imported, ImportError> {
     let document = Document::read(text)?;
     let mut variables = Variables::default();

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
+use prony_hurl::ast::FlagOption;
 use prony_hurl::evaluate::{Environment, FileError, Rendered, Scope, Value, Variables};
 use proptest::prelude::*;
 
@@ -193,8 +194,7 @@ fn a_file_reads_well() {
         headers: vec![header("content-type", FORM), header("x-empty", "")],
         options: Options {
             delay: Some(Duration::from_millis(1500)),
-            insecure: true,
-            version: Some(Version::Http2),
+            flags: vec![FlagOption::Insecure, FlagOption::Http2],
             ..Options::default()
         },
         status: Some(Status::Exactly(303)),
