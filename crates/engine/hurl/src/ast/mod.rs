@@ -49,6 +49,7 @@ pub use option::{
 };
 pub use predicate::{Comparison, Predicate, PredicateValue, Property, Test};
 pub use query::{
-    CookieAttribute, CookiePath, JsonPath, PlainQuery, Query, QueryValue, RegexTemplate, RegexValue,
+    Compiled, CookieAttribute, CookiePath, JsonPath, PlainQuery, Query, QueryValue, RegexTemplate,
+    RegexValue,
 };
 pub use template::{Expression, Placeholder, Template, TemplateElement};

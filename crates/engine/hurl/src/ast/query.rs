@@ -1,5 +1,7 @@
 //! Queries: what is taken from a response.
 
+use std::str::FromStr;
+
 use super::Template;
 use crate::position::Position;
 
@@ -68,35 +70,22 @@ pub enum RegexValue {
 }
 
 /// `"…"`, a regular expression with placeholders.
-#[derive(Clone, Debug)]
-pub struct RegexTemplate {
-    pub template: Template,
-    /// The expression, if there is no placeholder in the text and it is valid.
-    pub(crate) regex: Option<regex::Regex>,
-}
-
-impl RegexTemplate {
-    pub(crate) fn new(template: Template) -> Self {
-        let regex = template
-            .literal()
-            .and_then(|pattern| regex::Regex::new(pattern).ok());
-        Self { template, regex }
-    }
-}
+pub type RegexTemplate = Compiled<regex::Regex>;
 
 /// A JSONPath with placeholders.
+pub type JsonPath = Compiled<serde_json_path::JsonPath>;
+
+/// A text with placeholders that means a `T`.
 #[derive(Clone, Debug)]
-pub struct JsonPath {
+pub struct Compiled<T> {
     pub template: Template,
-    /// The path, if there is no placeholder in the text and it is valid.
-    pub(crate) path: Option<serde_json_path::JsonPath>,
+    /// What it means, if there is no placeholder in the text and it is valid.
+    pub(crate) value: Option<T>,
 }
 
-impl JsonPath {
+impl<T: FromStr> Compiled<T> {
     pub(crate) fn new(template: Template) -> Self {
-        let path = template
-            .literal()
-            .and_then(|path| serde_json_path::JsonPath::parse(path).ok());
-        Self { template, path }
+        let value = template.literal().and_then(|text| text.parse().ok());
+        Self { template, value }
     }
 }

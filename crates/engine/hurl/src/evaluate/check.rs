@@ -45,9 +45,9 @@ impl<'a> Evaluation<'a> {
             .value
             .is_some_and(|version| version != actual)
         {
-            let reason = format!("actual value is <HTTP/{}>", actual.name());
             let position = expected.version.position;
-            failures.push(Failure::new(position, "Assert HTTP version", reason));
+            let actual = format_args!("HTTP/{}", actual.name());
+            failures.push(Failure::actual(position, "Assert HTTP version", actual));
         }
         let is_expected = |status| status == u64::from(self.response.status);
         if matches!(expected.status.value, StatusValue::Exactly(status) if !is_expected(status)) {
@@ -141,8 +141,8 @@ impl<'a> Evaluation<'a> {
             [value] => (*value).to_owned(),
             values => format!("{values:?}"),
         };
-        let reason = format!("actual value is <{actual}>");
-        fail(header.value.position, "Assert header value", reason)
+        let position = header.value.position;
+        Err(Failure::actual(position, "Assert header value", actual))
     }
 
     fn body(&self, body: &Body, scope: &mut Scope<'_>) -> Result<(), Failure> {
@@ -152,8 +152,7 @@ impl<'a> Evaluation<'a> {
                 return Ok(());
             }
             let actual = hexadecimal(self.response.body);
-            let reason = format!("actual value is <{actual}>");
-            return fail(body.position, WRONG_BODY, reason);
+            return Err(Failure::actual(body.position, WRONG_BODY, actual));
         };
         let start = body.position;
         let actual = self.cache.text(self.response, start)?;
@@ -161,7 +160,7 @@ impl<'a> Evaluation<'a> {
             return Ok(());
         }
         if !actual.contains('\n') && !expected.contains('\n') {
-            return fail(position, WRONG_BODY, format!("actual value is <{actual}>"));
+            return Err(Failure::actual(position, WRONG_BODY, actual));
         }
         let (hunk, line) = first_hunk(&expected, actual);
         let position = Position {

@@ -56,13 +56,7 @@ impl Input<'_> {
                 let text = scope.text(text)?;
                 return self.with_text(*filter, &text);
             }
-            FilterValue::Nth(index) => {
-                let index = scope.index(index)?;
-                self.element(
-                    |values| nth(values, index),
-                    |size| format!("out of bound - size is {size}"),
-                )?
-            }
+            FilterValue::Nth(index) => self.nth(scope.index(index)?)?,
             FilterValue::JsonPath(path) => return self.json_path(path, scope),
             FilterValue::Regex(regex) => {
                 let regex = scope.regex(regex)?;
@@ -88,12 +82,8 @@ impl Input<'_> {
             PlainFilter::Count => Value::integer(self.count()?),
             PlainFilter::DaysAfterNow => Value::integer(self.after_now(scope)?.num_days()),
             PlainFilter::DaysBeforeNow => Value::integer(-self.after_now(scope)?.num_days()),
-            PlainFilter::First => {
-                self.element(|values| values.first(), |_| "list is empty".into())?
-            }
-            PlainFilter::Last => {
-                self.element(|values| values.last(), |_| "list is empty".into())?
-            }
+            PlainFilter::First => self.nth(0)?,
+            PlainFilter::Last => self.nth(-1)?,
             PlainFilter::HtmlEscape => Value::Text(html::escaped(self.text()?)),
             PlainFilter::HtmlUnescape => Value::Text(html::unescaped(self.text()?)),
             PlainFilter::ToFloat => self.float()?,
@@ -202,17 +192,19 @@ impl Input<'_> {
         }
     }
 
-    fn element(
-        &self,
-        pick: impl Fn(&[Value]) -> Option<&Value>,
-        reason: impl Fn(usize) -> String,
-    ) -> Result<Value, Failure> {
+    /// The element at an index, which counts from the end if it is negative.
+    fn nth(&self, index: i64) -> Result<Value, Failure> {
         let Value::List(values) = &self.value else {
             return self.wrong_type("list");
         };
-        match pick(values) {
+        let distance = usize::try_from(index.unsigned_abs()).unwrap_or(usize::MAX);
+        let index = match index {
+            ..0 => values.len().checked_sub(distance),
+            _ => Some(distance),
+        };
+        match index.and_then(|index| values.get(index)) {
             Some(value) => Ok(value.clone()),
-            None => self.invalid(reason(values.len())),
+            None => self.invalid(format!("out of bound - size is {}", values.len())),
         }
     }
 
@@ -281,15 +273,4 @@ impl Input<'_> {
         };
         Ok(Value::integer(value))
     }
-}
-
-/// The element at an index, which counts from the end if it is negative.
-fn nth(values: &[Value], index: i64) -> Option<&Value> {
-    let distance = usize::try_from(index.unsigned_abs()).ok()?;
-    let index = if index < 0 {
-        values.len().checked_sub(distance)?
-    } else {
-        distance
-    };
-    values.get(index)
 }

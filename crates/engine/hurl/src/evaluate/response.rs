@@ -11,31 +11,27 @@ use crate::position::Position;
 
 /// A response that was received.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names say what they are")]
 pub struct Response<'a> {
-    /// The version of HTTP.
     pub version: HttpVersion,
-    /// The status.
     pub status: u16,
-    /// The header fields, in their order.
     pub headers: &'a [(&'a str, &'a str)],
     /// The body without its content encoding.
     pub body: &'a [u8],
     /// The body as it was received.
     pub raw_body: &'a [u8],
-    /// The URL of the request.
     pub url: &'a str,
     /// From the request to the end of the response.
     pub duration: Duration,
-    /// The address of the server.
     pub ip: IpAddr,
 }
 
 /// A response that led to another request of the same entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say what they are")]
 pub struct Redirect {
     /// The URL of that request.
     pub location: String,
-    /// The status of the response.
     pub status: u16,
 }
 

@@ -1,15 +1,15 @@
 //! Texts, values and bodies from templates.
 
 use std::borrow::Cow;
+use std::str::FromStr;
 use std::time::{Duration, SystemTime};
 
 use super::failure::{Failure, fail};
 use super::value::Value;
 use super::variables::Variables;
 use crate::ast::{
-    Body, BodyValue, Count, Expression, Json, JsonPath, JsonPiece, Multiline, Placeholder,
-    RegexTemplate, RegexValue, Setting, Template, TemplateElement, VariableDefinition,
-    VariableValue,
+    Body, BodyValue, Compiled, Count, Expression, Json, JsonPath, JsonPiece, Multiline,
+    Placeholder, RegexValue, Setting, Template, TemplateElement, VariableDefinition, VariableValue,
 };
 use crate::number::Number;
 use crate::position::Position;
@@ -114,8 +114,8 @@ impl<'a> Scope<'a> {
                 JsonPiece::Value(placeholder) => {
                     let value = self.rendered(placeholder)?;
                     if !crate::parse::begins_with_json_scalar(&value) {
-                        let reason = format!("actual value is <{value}>");
-                        return fail(placeholder.position, "Invalid JSON", reason);
+                        let position = placeholder.position;
+                        return Err(Failure::actual(position, "Invalid JSON", value));
                     }
                     text.push_str(&value);
                 }
@@ -147,12 +147,12 @@ impl<'a> Scope<'a> {
     /// The bytes of a body.
     pub(super) fn body(&mut self, body: &Body) -> Result<Vec<u8>, Failure> {
         match &body.value {
-            BodyValue::Json(json) => self.json(json).map(String::into_bytes),
-            BodyValue::Xml(text) => Ok(text.clone().into_bytes()),
-            BodyValue::Oneline(template) => self.text(template).map(String::into_bytes),
-            BodyValue::Multiline(multiline) => self.multiline(multiline).map(String::into_bytes),
             BodyValue::Bytes(bytes) => Ok(bytes.clone()),
             BodyValue::File(name) => self.file(name),
+            _ => {
+                let text = self.body_text(body)?;
+                Ok(text.map_or(Vec::new(), |(text, _)| text.into_bytes()))
+            }
         }
     }
 
@@ -178,20 +178,11 @@ impl<'a> Scope<'a> {
         &mut self,
         value: &'v RegexValue,
     ) -> Result<Cow<'v, regex::Regex>, Failure> {
-        let RegexTemplate { template, regex } = match value {
-            RegexValue::Literal(literal) => return Ok(Cow::Borrowed(literal)),
-            RegexValue::Template(template) => template,
-        };
-        if let Some(regex) = regex {
-            return Ok(Cow::Borrowed(regex));
-        }
-        match regex::Regex::new(&self.text(template)?) {
-            Ok(regex) => Ok(Cow::Owned(regex)),
-            Err(_) => fail(
-                template.position,
-                "Invalid regex",
-                "regex expression is not valid",
-            ),
+        match value {
+            RegexValue::Literal(regex) => Ok(Cow::Borrowed(regex)),
+            RegexValue::Template(template) => self.compiled(template, "Invalid regex", |_| {
+                "regex expression is not valid".into()
+            }),
         }
     }
 
@@ -199,17 +190,24 @@ impl<'a> Scope<'a> {
         &mut self,
         path: &'v JsonPath,
     ) -> Result<Cow<'v, serde_json_path::JsonPath>, Failure> {
-        if let Some(path) = &path.path {
-            return Ok(Cow::Borrowed(path));
+        self.compiled(path, "Invalid JSONPath", |text| {
+            format!("JSONPath expression '{text}' is not valid")
+        })
+    }
+
+    /// What a text means; `reason` says that it means nothing.
+    fn compiled<'v, T: Clone + FromStr>(
+        &mut self,
+        compiled: &'v Compiled<T>,
+        title: &'static str,
+        reason: fn(&str) -> String,
+    ) -> Result<Cow<'v, T>, Failure> {
+        if let Some(value) = &compiled.value {
+            return Ok(Cow::Borrowed(value));
         }
-        let value = self.text(&path.template)?;
-        match serde_json_path::JsonPath::parse(&value) {
-            Ok(path) => Ok(Cow::Owned(path)),
-            Err(_) => {
-                let reason = format!("JSONPath expression '{value}' is not valid");
-                fail(path.template.position, "Invalid JSONPath", reason)
-            }
-        }
+        let text = self.text(&compiled.template)?;
+        let value = text.parse().map(Cow::Owned);
+        value.or_else(|_| fail(compiled.template.position, title, reason(&text)))
     }
 
     pub(super) fn index(&mut self, setting: &Setting<i64>) -> Result<i64, Failure> {

@@ -171,7 +171,7 @@ fn failures_say_what_was_expected() {
         jsonpath "$.name" matches "(" | regex expression is not valid
         jsonpath "$[" exists | JSONPath expression '$[' is not valid
         jsonpath "$.tags" nth 7 exists | invalid filter input: out of bound - size is 3
-        jsonpath "$.empty" first exists | invalid filter input: list is empty
+        jsonpath "$.empty" first exists | invalid filter input: out of bound - size is 0
         jsonpath "$.missing" count == 0 | missing value to apply filter
         jsonpath "$.count" split "," exists | invalid filter input type actual: integer expected: string
         body contains "{{unknown}}" | you must set the variable unknown

@@ -39,40 +39,19 @@ enum Kind {
     Natural,
 }
 
-const UNSUPPORTED: &[(Kind, &[&str])] = &[
+const UNSUPPORTED: &[(Kind, &str)] = &[
     (
         Kind::Flag,
-        &[
-            "digest",
-            "fail-with-body",
-            "http1.0",
-            "http3",
-            "ipv4",
-            "ipv6",
-            "negotiate",
-            "netrc",
-            "netrc-optional",
-            "ntlm",
-        ],
+        "digest fail-with-body http1.0 http3 ipv4 ipv6 negotiate netrc netrc-optional ntlm",
     ),
     (
         Kind::Text,
-        &[
-            "aws-sigv4",
-            "connect-to",
-            "netrc-file",
-            "pinnedpubkey",
-            "proxy",
-            "resolve",
-            "tls-max",
-            "tls-min",
-            "unix-socket",
-        ],
+        "aws-sigv4 connect-to netrc-file pinnedpubkey proxy resolve tls-max tls-min unix-socket",
     ),
-    (Kind::File, &["cacert", "key", "output"]),
-    (Kind::FileAndPassword, &["cert"]),
-    (Kind::Duration, &["connect-timeout"]),
-    (Kind::Natural, &["limit-rate"]),
+    (Kind::File, "cacert key output"),
+    (Kind::FileAndPassword, "cert"),
+    (Kind::Duration, "connect-timeout"),
+    (Kind::Natural, "limit-rate"),
 ];
 
 fn value(reader: &mut Reader<'_>, name: &str, position: Position) -> Parsed<OptionValue> {
@@ -95,7 +74,7 @@ fn value(reader: &mut Reader<'_>, name: &str, position: Position) -> Parsed<Opti
         _ => {}
     }
     for (kind, names) in UNSUPPORTED {
-        if let Some(name) = names.iter().find(|known| **known == name) {
+        if let Some(name) = names.split(' ').find(|known| *known == name) {
             return unsupported(reader, name, *kind);
         }
     }
@@ -110,7 +89,7 @@ fn names() -> Vec<&'static str> {
     names.extend(TextOption::ALL.iter().map(|(name, _)| name));
     names.extend(DurationOption::ALL.iter().map(|(name, _)| name));
     names.extend(CountOption::ALL.iter().map(|(name, _)| name));
-    names.extend(UNSUPPORTED.iter().flat_map(|(_, names)| *names));
+    names.extend(UNSUPPORTED.iter().flat_map(|(_, names)| names.split(' ')));
     names.sort_unstable();
     names
 }

@@ -43,6 +43,14 @@ struct Reader<'a> {
     words: Vec<Vec<u8>>,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Quote {
+    Single,
+    Double,
+    /// `$'…'`, with the escapes of C.
+    AnsiC,
+}
+
 impl Reader<'_> {
     fn push(&mut self, c: char) {
         let mut buffer = [0; 4];
@@ -63,12 +71,12 @@ impl Reader<'_> {
         match c {
             ' ' | '\t' | '\n' | '\r' => self.end_word(),
             '\\' => self.escaped(),
-            '\'' => self.single()?,
-            '"' => self.double()?,
+            '\'' => self.quoted(Quote::Single)?,
+            '"' => self.quoted(Quote::Double)?,
             '$' => match self.rest.peek() {
                 Some('\'') => {
                     self.rest.next();
-                    self.ansi_c()?;
+                    self.quoted(Quote::AnsiC)?;
                 }
                 // A translated text, which has no translation here.
                 Some('"') => {}
@@ -97,37 +105,33 @@ impl Reader<'_> {
         }
     }
 
-    fn single(&mut self) -> Result<(), ImportError> {
+    /// Behind an opening quote.
+    fn quoted(&mut self, kind: Quote) -> Result<(), ImportError> {
+        let quote = if kind == Quote::Double { '"' } else { '\'' };
         self.bytes(b"");
         loop {
-            match self.rest.next() {
-                Some('\'') => return Ok(()),
-                Some(c) => self.push(c),
-                None => return Err(unclosed('\'')),
+            let next = self.rest.next().ok_or_else(|| unclosed(quote))?;
+            match (next, kind) {
+                (c, _) if c == quote => return Ok(()),
+                ('\\', Quote::Double) => self.escaped_in_double()?,
+                ('\\', Quote::AnsiC) => self.ansi_c_escape()?,
+                ('$', Quote::Double) => self.dollar()?,
+                ('`', Quote::Double) => return Err(expansion("`")),
+                (c, _) => self.push(c),
             }
         }
     }
 
-    fn double(&mut self) -> Result<(), ImportError> {
-        self.bytes(b"");
-        loop {
-            match self.rest.next() {
-                Some('"') => return Ok(()),
-                Some('\\') => match self.rest.next() {
-                    Some(c @ ('$' | '`' | '"' | '\\')) => self.push(c),
-                    Some('\n') => {}
-                    Some(c) => {
-                        self.push('\\');
-                        self.push(c);
-                    }
-                    None => return Err(unclosed('"')),
-                },
-                Some('$') => self.dollar()?,
-                Some('`') => return Err(expansion("`")),
-                Some(c) => self.push(c),
-                None => return Err(unclosed('"')),
+    fn escaped_in_double(&mut self) -> Result<(), ImportError> {
+        match self.rest.next().ok_or_else(|| unclosed('"'))? {
+            c @ ('$' | '`' | '"' | '\\') => self.push(c),
+            '\n' => {}
+            c => {
+                self.push('\\');
+                self.push(c);
             }
         }
+        Ok(())
     }
 
     /// A dollar sign, which must not begin the name of a variable.
@@ -147,19 +151,6 @@ impl Reader<'_> {
             name.push(c);
         }
         Err(expansion(&name))
-    }
-
-    /// `$'…'`, with the escapes of C.
-    fn ansi_c(&mut self) -> Result<(), ImportError> {
-        self.bytes(b"");
-        loop {
-            match self.rest.next() {
-                Some('\'') => return Ok(()),
-                Some('\\') => self.ansi_c_escape()?,
-                Some(c) => self.push(c),
-                None => return Err(unclosed('\'')),
-            }
-        }
     }
 
     fn ansi_c_escape(&mut self) -> Result<(), ImportError> {

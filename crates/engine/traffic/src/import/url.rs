@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+
 use super::{ImportError, refuse, shortened};
 use crate::target::without_dots;
 
@@ -90,31 +92,21 @@ impl Url {
 
 impl fmt::Display for Url {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            scheme,
-            authority,
-            path,
-            query,
-            ..
-        } = self;
-        write!(formatter, "{scheme}://{authority}{path}")?;
-        match query {
-            Some(query) => write!(formatter, "?{query}"),
-            None => Ok(()),
-        }
+        write!(
+            formatter,
+            "{}://{}{}",
+            self.scheme, self.authority, self.path
+        )?;
+        let mut query = self.query.iter();
+        query.try_for_each(|query| write!(formatter, "?{query}"))
     }
 }
 
-/// A text in which only visible ASCII characters stay as they are.
+/// All but visible ASCII characters.
+const INVISIBLE: &AsciiSet = &CONTROLS.add(b' ');
+
 fn encoded(text: &str) -> String {
-    let mut out = String::new();
-    for byte in text.bytes() {
-        match byte {
-            b'!'..=b'~' => out.push(char::from(byte)),
-            byte => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
+    utf8_percent_encode(text, INVISIBLE).to_string()
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ pub fn curl(command: &str, files: &mut dyn Files) -> Result<Imported, ImportErro
             "the command must begin with `curl`, not with `{program}`"
         ));
     }
-    let entry = request::entry(options::read(words)?, files)?;
+    let entry = options::read(words, files)?.entry(files)?;
     let files = files_of(&entry.content).into_iter();
     let files = files
         .map(|name| format!("the request reads the file {name} from the folder of the Hurl file"));

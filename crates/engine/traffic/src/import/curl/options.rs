@@ -2,14 +2,9 @@
 
 use prony_hurl::ast::FlagOption;
 
+use super::request::{Command, Take, VALUES};
+use super::{Files, text};
 use crate::import::{ImportError, refuse};
-
-/// An option that changes the request, or a URL.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Given {
-    Flag(Flag),
-    Value(Value, Vec<u8>),
-}
 
 /// Options without a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,30 +16,10 @@ pub(super) enum Flag {
     Hurl(FlagOption),
 }
 
-/// Options with a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Value {
-    Url,
-    Method,
-    Header,
-    Data,
-    DataRaw,
-    DataBinary,
-    DataUrlEncode,
-    Json,
-    Form,
-    FormString,
-    User,
-    Bearer,
-    Cookie,
-    UserAgent,
-    Referer,
-}
-
 #[derive(Clone, Copy)]
 enum Kind {
     Flag(Flag),
-    Value(Value),
+    Value(Take),
     /// It does not change the request.
     IgnoredFlag,
     /// It has a value, and does not change the request.
@@ -71,24 +46,6 @@ const FLAGS: &[(&str, Flag)] = &[
         Flag::Hurl(FlagOption::FollowLocationTrusted),
     ),
     ("--path-as-is", Flag::Hurl(FlagOption::PathAsIs)),
-];
-
-const VALUES: &[(&str, Value)] = &[
-    ("--cookie -b", Value::Cookie),
-    ("--data -d --data-ascii", Value::Data),
-    ("--data-binary", Value::DataBinary),
-    ("--data-raw", Value::DataRaw),
-    ("--data-urlencode", Value::DataUrlEncode),
-    ("--form -F", Value::Form),
-    ("--form-string", Value::FormString),
-    ("--header -H", Value::Header),
-    ("--json", Value::Json),
-    ("--oauth2-bearer", Value::Bearer),
-    ("--referer -e", Value::Referer),
-    ("--request -X", Value::Method),
-    ("--url", Value::Url),
-    ("--user -u", Value::User),
-    ("--user-agent -A", Value::UserAgent),
 ];
 
 const IGNORED_FLAGS: &str = "\
@@ -151,32 +108,33 @@ impl Kind {
 }
 
 /// Reads the words behind `curl`.
-pub(super) fn read(words: &[Vec<u8>]) -> Result<Vec<Given>, ImportError> {
-    let mut given = Vec::new();
+pub(super) fn read(words: &[Vec<u8>], files: &mut dyn Files) -> Result<Command, ImportError> {
+    let mut command = Command::default();
     let mut words = words.iter().map(Vec::as_slice);
     let mut are_options_over = false;
     while let Some(word) = words.next() {
         match word {
-            _ if are_options_over => given.push(Given::Value(Value::Url, word.to_vec())),
+            _ if are_options_over => command.urls.push(text(word)?),
             b"--" => are_options_over = true,
             [b'-', b'-', name @ ..] => {
                 let name = format!("--{}", String::from_utf8_lossy(name));
-                given.extend(option(&name, || words.next())?);
+                option(&name, || words.next(), &mut command, files)?;
             }
             [b'-', letters @ ..] if !letters.is_empty() => {
-                short(letters, &mut words, &mut given)?;
+                short(letters, &mut words, &mut command, files)?;
             }
-            url => given.push(Given::Value(Value::Url, url.to_vec())),
+            url => command.urls.push(text(url)?),
         }
     }
-    Ok(given)
+    Ok(command)
 }
 
 /// `-sSXPOST`: letters of which the last may have a value, here or in the next word.
 fn short<'a>(
     letters: &'a [u8],
     words: &mut impl Iterator<Item = &'a [u8]>,
-    given: &mut Vec<Given>,
+    command: &mut Command,
+    files: &mut dyn Files,
 ) -> Result<(), ImportError> {
     let mut rest = letters;
     while let [letter, more @ ..] = rest {
@@ -185,54 +143,54 @@ fn short<'a>(
             [] => words.next(),
             value => Some(value),
         };
-        given.extend(option(&format!("-{}", char::from(*letter)), value)?);
+        option(&format!("-{}", char::from(*letter)), value, command, files)?;
     }
     Ok(())
 }
 
-/// What an option gives, if it changes the request. One with a value takes it.
+/// Heeds an option. One with a value takes it.
 fn option<'a>(
     name: &str,
     value: impl FnOnce() -> Option<&'a [u8]>,
-) -> Result<Option<Given>, ImportError> {
+    command: &mut Command,
+    files: &mut dyn Files,
+) -> Result<(), ImportError> {
     let required = || {
         let value = value().map(<[u8]>::to_vec);
         value.ok_or_else(|| format!("{name} of curl needs a value behind it"))
     };
-    Ok(match Kind::of(name) {
-        Kind::Flag(flag) => Some(Given::Flag(flag)),
-        Kind::Value(option) => Some(Given::Value(option, required()?)),
-        Kind::IgnoredFlag => None,
-        Kind::IgnoredValue => required().map(|_| None)?,
+    match Kind::of(name) {
+        Kind::Flag(flag) => command.flags.push(flag),
+        Kind::Value(take) => take(command, required()?, files)?,
+        Kind::IgnoredFlag => {}
+        Kind::IgnoredValue => drop(required()?),
         Kind::Refused(advice) => return refuse(format!("{name} of curl: {advice}")),
-    })
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::import::NoFiles;
 
-    fn given(words: &[&str]) -> Result<Vec<Given>, String> {
+    fn given(words: &[&str]) -> Result<Command, String> {
         let words: Vec<Vec<u8>> = words.iter().map(|word| word.as_bytes().to_vec()).collect();
-        read(&words).map_err(|error| error.to_string())
+        read(&words, &mut NoFiles).map_err(|error| error.to_string())
     }
 
     #[test]
     fn short_options_may_be_joined() {
-        let value = |value, text: &str| Given::Value(value, text.as_bytes().to_vec());
-        assert_eq!(
-            given(&["-sSkXPOST", "-H", "a: b", "-da=b", "--", "-u"]),
-            Ok(vec![
-                Given::Flag(Flag::Hurl(FlagOption::Insecure)),
-                value(Value::Method, "POST"),
-                value(Value::Header, "a: b"),
-                value(Value::Data, "a=b"),
-                value(Value::Url, "-u"),
-            ])
-        );
+        let command = given(&["-sSkXPOST", "-H", "a: b", "-da=b", "--", "-u"]).expect("options");
+        assert_eq!(command.flags, [Flag::Hurl(FlagOption::Insecure)]);
+        assert_eq!(command.method.as_deref(), Some("POST"));
+        assert_eq!(command.headers, [("a".into(), "b".into())]);
+        assert_eq!(command.data.bytes(&mut NoFiles), Ok(b"a=b".to_vec()));
+        assert_eq!(command.urls, ["-u"]);
         let ignored = ["-so", "file", "-w", "%{http_code}", "--max-time=5"];
         assert!(given(&ignored).is_err());
-        assert_eq!(given(&ignored[..4]), Ok(vec![]));
+        let command = given(&ignored[..4]).expect("options");
+        assert!(command.flags.is_empty() && command.urls.is_empty());
     }
 
     #[test]
@@ -245,7 +203,7 @@ mod tests {
             (&["-d"], "-d of curl needs a value"),
             (&["--header"], "--header of curl needs a value"),
         ] {
-            let error = given(words).expect_err("refused");
+            let error = given(words).err().expect("refused");
             assert!(error.contains(message), "{error}");
         }
     }

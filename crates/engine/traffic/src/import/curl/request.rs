@@ -4,7 +4,7 @@ use percent_encoding::percent_decode_str;
 use prony_hurl::ast::FlagOption;
 
 use super::data::{self, Data};
-use super::options::{Flag, Given, Value};
+use super::options::Flag;
 use super::{Files, text};
 use crate::import::scenario::{Content, Entry, Options, Part, Text, has_header, is_named, method};
 use crate::import::url::Url;
@@ -16,13 +16,13 @@ const CODINGS: &str = "deflate, gzip, br, zstd";
 
 /// What the options say.
 #[derive(Default)]
-struct Command {
-    urls: Vec<String>,
-    method: Option<String>,
-    headers: Vec<(Text, Text)>,
+pub(super) struct Command {
+    pub(super) urls: Vec<String>,
+    pub(super) method: Option<String>,
+    pub(super) headers: Vec<(Text, Text)>,
     /// Headers that curl is not to send, in small letters.
     removed: Vec<String>,
-    data: Data,
+    pub(super) data: Data,
     parts: Vec<Part>,
     is_json: bool,
     /// `user:password`
@@ -31,63 +31,81 @@ struct Command {
     cookies: Vec<String>,
     user_agent: Option<String>,
     referer: Option<String>,
-    flags: Vec<Flag>,
+    pub(super) flags: Vec<Flag>,
     /// Whether curl is to send the body in chunks.
     is_chunked: bool,
 }
 
-/// The entry of a command, with an expected status of any kind.
-pub(super) fn entry(given: Vec<Given>, files: &mut dyn Files) -> Result<Entry, ImportError> {
-    let mut command = Command::default();
-    for one in given {
-        match one {
-            Given::Flag(flag) => command.flags.push(flag),
-            Given::Value(option, value) => command.set(option, value, files)?,
-        }
-    }
-    command.entry(files)
+/// What an option does with its value.
+pub(super) type Take = fn(&mut Command, Vec<u8>, &mut dyn Files) -> Result<(), ImportError>;
+
+/// The options with a value that change the request.
+pub(super) const VALUES: &[(&str, Take)] = &[
+    ("--cookie -b", |command, value, _| {
+        command.cookie(text(&value)?)
+    }),
+    ("--data -d --data-ascii", |command, value, files| {
+        command.data.ascii(value, files)
+    }),
+    ("--data-binary", |command, value, _| {
+        command.data.binary(value, true)
+    }),
+    ("--data-raw", |command, value, _| {
+        command.data.raw(value);
+        Ok(())
+    }),
+    ("--data-urlencode", |command, value, files| {
+        command.data.encoded(&value, files)
+    }),
+    ("--form -F", |command, value, files| {
+        command.parts.push(data::part(&text(&value)?, files)?);
+        Ok(())
+    }),
+    ("--form-string", |command, value, _| {
+        let value = text(&value)?;
+        let pair = value.split_once('=');
+        let (name, value) = pair.ok_or_else(|| data::wrong_part(&value, "write NAME=VALUE"))?;
+        command.parts.push(Part::Value(name.into(), value.into()));
+        Ok(())
+    }),
+    ("--header -H", |command, value, _| {
+        command.header(&text(&value)?)
+    }),
+    ("--json", |command, value, _| {
+        command.is_json = true;
+        command.data.binary(value, false)
+    }),
+    ("--oauth2-bearer", |command, value, _| {
+        set(&mut command.bearer, &value)
+    }),
+    ("--referer -e", |command, value, _| {
+        let value = text(&value)?;
+        let url = value.strip_suffix(";auto").unwrap_or(&value);
+        command.referer = Some(url.to_owned());
+        Ok(())
+    }),
+    ("--request -X", |command, value, _| {
+        command.method = Some(method(&text(&value)?)?);
+        Ok(())
+    }),
+    ("--url", |command, value, _| {
+        command.urls.push(text(&value)?);
+        Ok(())
+    }),
+    ("--user -u", |command, value, _| {
+        set(&mut command.user, &value)
+    }),
+    ("--user-agent -A", |command, value, _| {
+        set(&mut command.user_agent, &value)
+    }),
+];
+
+fn set(field: &mut Option<String>, value: &[u8]) -> Result<(), ImportError> {
+    *field = Some(text(value)?);
+    Ok(())
 }
 
 impl Command {
-    fn set(
-        &mut self,
-        option: Value,
-        value: Vec<u8>,
-        files: &mut dyn Files,
-    ) -> Result<(), ImportError> {
-        match option {
-            Value::Url => self.urls.push(text(&value)?),
-            Value::Method => self.method = Some(method(&text(&value)?)?),
-            Value::Header => self.header(&text(&value)?)?,
-            Value::Data => self.data.ascii(value, files)?,
-            Value::DataRaw => self.data.raw(value),
-            Value::DataBinary => self.data.binary(value, true)?,
-            Value::DataUrlEncode => self.data.encoded(&value, files)?,
-            Value::Json => {
-                self.is_json = true;
-                self.data.binary(value, false)?;
-            }
-            Value::Form => self.parts.push(data::part(&text(&value)?, files)?),
-            Value::FormString => {
-                let value = text(&value)?;
-                let (name, value) = value
-                    .split_once('=')
-                    .ok_or_else(|| data::wrong_part(&value, "write NAME=VALUE"))?;
-                self.parts.push(Part::Value(name.into(), value.into()));
-            }
-            Value::User => self.user = Some(text(&value)?),
-            Value::Bearer => self.bearer = Some(text(&value)?),
-            Value::Cookie => self.cookie(text(&value)?)?,
-            Value::UserAgent => self.user_agent = Some(text(&value)?),
-            Value::Referer => {
-                let value = text(&value)?;
-                let url = value.strip_suffix(";auto").unwrap_or(&value);
-                self.referer = Some(url.to_owned());
-            }
-        }
-        Ok(())
-    }
-
     fn header(&mut self, line: &str) -> Result<(), ImportError> {
         if line.starts_with('@') {
             return refuse(format!(
@@ -138,7 +156,8 @@ impl Command {
         self.flags.contains(&flag)
     }
 
-    fn entry(mut self, files: &mut dyn Files) -> Result<Entry, ImportError> {
+    /// The entry of a command, with an expected status of any kind.
+    pub(super) fn entry(mut self, files: &mut dyn Files) -> Result<Entry, ImportError> {
         let mut url = self.url()?;
         self.check_content()?;
         let method = match self.method.take() {

@@ -28,7 +28,7 @@ pub(super) fn body<'a>(
         return Ok(None);
     };
     let all = body.members_of("content");
-    let chosen = all.iter().min_by_key(|(name, _)| preference(name));
+    let chosen = all.iter().min_by_key(|(name, _)| Kind::of(name));
     let Some((name, media)) = chosen else {
         return Ok(None);
     };
@@ -60,7 +60,8 @@ pub(super) fn body<'a>(
     }))
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// Kinds of bodies, the preferred one first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Json,
     Form,
@@ -80,17 +81,6 @@ impl Kind {
             name if name.starts_with("text/") => Self::Text,
             _ => Self::Bytes,
         }
-    }
-}
-
-/// The smallest is taken.
-fn preference(media_type: &str) -> u8 {
-    match Kind::of(media_type) {
-        Kind::Json => 0,
-        Kind::Form => 1,
-        Kind::Multipart => 2,
-        Kind::Text => 3,
-        Kind::Bytes => 4,
     }
 }
 
