@@ -25,4 +25,4 @@ pub use unsupported::unsupported;
 pub const MAX_FILE_BYTES: usize = 4 << 20;
 
 /// How deep the lists and objects of JSON may be nested, as in Hurl.
-pub const MAX_JSON_DEPTH: usize = 128;
+pub(crate) const MAX_JSON_DEPTH: usize = 128;

@@ -31,8 +31,8 @@ fn entry(entry: &Entry) -> Vec<Fault> {
     let Some(response) = &entry.response else {
         return found;
     };
-    if response.version.value == Some(HttpVersion::Http3) {
-        found.push(fault(response.version.position, "HTTP/3"));
+    if response.version == Some(HttpVersion::Http3) {
+        found.push(fault(response.position, "HTTP/3"));
     }
     for Capture { query, filters, .. } in &response.captures {
         found.extend(value(query, filters));

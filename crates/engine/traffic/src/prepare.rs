@@ -534,7 +534,7 @@ fn needs(entry: &Entry) -> Keep {
     if response.body.is_some() || captures.clone().chain(asserts.clone()).any(needs_body) {
         return Keep::All;
     }
-    let is_status_enough = response.version.value.is_none()
+    let is_status_enough = response.version.is_none()
         && response.headers.is_empty()
         && captures.count() + asserts.count() == 0;
     if is_status_enough {

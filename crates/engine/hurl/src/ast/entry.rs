@@ -36,8 +36,10 @@ pub struct Request {
 /// What a response is to be. If a section occurs twice, the file is refused.
 #[derive(Clone, Debug)]
 pub struct Response {
+    /// Where the version is.
     pub position: Position,
-    pub version: Version,
+    /// Any without one.
+    pub version: Option<HttpVersion>,
     pub status: Status,
     /// Header fields that are compared.
     pub headers: Vec<KeyValue>,
@@ -45,14 +47,6 @@ pub struct Response {
     pub asserts: Vec<Assert>,
     /// A body that is compared.
     pub body: Option<Body>,
-}
-
-/// The version that a response is to have.
-#[derive(Clone, Copy, Debug)]
-pub struct Version {
-    /// Any without one.
-    pub value: Option<HttpVersion>,
-    pub position: Position,
 }
 
 keywords! {

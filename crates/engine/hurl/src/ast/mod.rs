@@ -40,7 +40,7 @@ mod template;
 pub use body::{Body, BodyValue, Json, JsonPiece, Multiline};
 pub use entry::{
     Assert, Capture, Entry, FilenameParam, HttpVersion, HurlFile, KeyValue, MultipartParam,
-    Request, Response, Status, StatusValue, Version,
+    Request, Response, Status, StatusValue,
 };
 pub use filter::{Filter, FilterValue, PlainFilter, TextFilter};
 pub use option::{

@@ -40,14 +40,13 @@ impl<'a> Evaluation<'a> {
     pub fn status_line(&self, expected: &ast::Response) -> Vec<Failure> {
         let mut failures = Vec::new();
         let actual = self.response.version;
-        if expected
-            .version
-            .value
-            .is_some_and(|version| version != actual)
-        {
-            let position = expected.version.position;
+        if expected.version.is_some_and(|version| version != actual) {
             let actual = format_args!("HTTP/{}", actual.name());
-            failures.push(Failure::actual(position, "Assert HTTP version", actual));
+            failures.push(Failure::actual(
+                expected.position,
+                "Assert HTTP version",
+                actual,
+            ));
         }
         let is_expected = |status| status == u64::from(self.response.status);
         if matches!(expected.status.value, StatusValue::Exactly(status) if !is_expected(status)) {
@@ -108,20 +107,16 @@ impl<'a> Evaluation<'a> {
 
     /// Checks the header fields, the body and the asserts.
     fn asserts(&self, expected: &ast::Response, scope: &mut Scope<'_>) -> Vec<Failure> {
-        let headers = expected
-            .headers
-            .iter()
-            .map(|header| self.header_field(header, scope).err());
-        let mut failures: Vec<Failure> = headers.flatten().collect();
+        let mut failures = Vec::new();
+        for header in &expected.headers {
+            failures.extend(self.header_field(header, scope).err());
+        }
         if let Some(body) = &expected.body {
             failures.extend(self.body(body, scope).err());
         }
-        failures.extend(
-            expected
-                .asserts
-                .iter()
-                .filter_map(|assert| self.assert(assert, scope).err()),
-        );
+        for assert in &expected.asserts {
+            failures.extend(self.assert(assert, scope).err());
+        }
         failures
     }
 

@@ -57,10 +57,7 @@ pub(super) fn soft<T>(position: Position, reason: impl Into<Cow<'static, str>>) 
 }
 
 pub(super) fn fatal<T>(position: Position, reason: impl Into<Cow<'static, str>>) -> Parsed<T> {
-    Err(Refusal {
-        error: Fault::invalid(position, reason),
-        is_fatal: true,
-    })
+    soft(position, reason).map_err(Refusal::into_fatal)
 }
 
 /// The parser's value, or nothing if it softly refuses.

@@ -7,7 +7,7 @@ use super::primitive::{
 use super::section::{self, Sections};
 use super::{bytes, json, multiline, text, xml};
 use crate::ast::{
-    Body, BodyValue, Entry, HttpVersion, HurlFile, Request, Response, Status, StatusValue, Version,
+    Body, BodyValue, Entry, HttpVersion, HurlFile, Request, Response, Status, StatusValue,
 };
 use crate::error::suggest;
 use crate::reader::Reader;
@@ -104,19 +104,18 @@ fn method(reader: &mut Reader<'_>) -> Parsed<String> {
     Ok(name)
 }
 
-fn version(reader: &mut Reader<'_>) -> Parsed<Version> {
+fn version(reader: &mut Reader<'_>) -> Parsed<Option<HttpVersion>> {
     let position = reader.position();
     try_literal(reader, "HTTP")?;
-    let value = if matches!(reader.peek(), Some(' ' | '\t')) {
-        None
-    } else if reader.skip("/")
+    if matches!(reader.peek(), Some(' ' | '\t')) {
+        return Ok(None);
+    }
+    if reader.skip("/")
         && let Some(version) = keyword(reader, HttpVersion::ALL)
     {
-        Some(version)
-    } else {
-        return fatal(position, VERSIONS);
-    };
-    Ok(Version { value, position })
+        return Ok(Some(version));
+    }
+    fatal(position, VERSIONS)
 }
 
 fn status(reader: &mut Reader<'_>) -> Parsed<Status> {

@@ -1,7 +1,7 @@
 //! JSON with placeholders.
 
 use super::combine::{Parsed, Refusal, fatal, optional, soft};
-use super::primitive::{hex_digit, literal, try_literal};
+use super::primitive::{hex_digit, is_white_space, literal, try_literal};
 use super::template::{self, Encoded};
 use super::text::{escaped, is_control};
 use crate::MAX_JSON_DEPTH;
@@ -160,10 +160,6 @@ impl Writer {
         self.white_space(reader);
         Ok(())
     }
-}
-
-fn is_white_space(character: char) -> bool {
-    matches!(character, ' ' | '\t' | '\n' | '\r')
 }
 
 /// The text of a number, which may end in an exponent without digits.

@@ -2,7 +2,7 @@
 
 use super::combine::{Parsed, fatal, optional};
 use super::json;
-use super::primitive::{literal, newline, skip_spaces, try_literal};
+use super::primitive::{is_white_space, literal, newline, skip_spaces, try_literal};
 use super::template::{self, Encoded};
 use crate::ast::{Json, Multiline, Template};
 use crate::reader::Reader;
@@ -113,6 +113,6 @@ fn graphql_variables(reader: &mut Reader<'_>) -> Parsed<Json> {
     let Ok(object) = json::compact_object(reader) else {
         return fatal(start, "the GraphQL variables are not a valid JSON object");
     };
-    reader.read_while(|character| matches!(character, ' ' | '\t' | '\n' | '\r'));
+    reader.read_while(is_white_space);
     Ok(object)
 }

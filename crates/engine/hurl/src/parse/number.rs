@@ -10,20 +10,17 @@ use crate::reader::Reader;
 /// A number without a sign.
 pub(super) fn natural(reader: &mut Reader<'_>) -> Parsed<u64> {
     let start = reader.position();
-    match digits(reader, "natural")?.parse() {
-        Ok(value) => Ok(value),
-        Err(_) => fatal(start, "expecting 'natural'"),
-    }
+    let value = digits(reader, "natural")?.parse();
+    value.or_else(|_| fatal(start, "expecting 'natural'"))
 }
 
 /// A number with or without a sign.
 pub(super) fn integer(reader: &mut Reader<'_>) -> Parsed<i64> {
     let start = reader.position();
     let sign = if reader.skip("-") { -1 } else { 1 };
-    match digits(reader, "integer")?.parse::<i64>() {
-        Ok(value) => Ok(sign * value),
-        Err(_) => fatal(start, "expecting 'integer'"),
-    }
+    let value = digits(reader, "integer")?.parse::<i64>();
+    let value = value.map(|value| sign * value);
+    value.or_else(|_| fatal(start, "expecting 'integer'"))
 }
 
 /// Digits without a leading zero.
@@ -58,16 +55,12 @@ pub(super) fn number(reader: &mut Reader<'_>) -> Parsed<Number> {
         {
             return fatal(decimals_start, "expecting 'decimal digits'");
         }
-        return match reader.since(start).parse() {
-            Ok(value) => Ok(Number::Float(value)),
-            Err(_) => fatal(start.position, "expecting 'float'"),
-        };
+        let value = reader.since(start).parse().map(Number::Float);
+        return value.or_else(|_| fatal(start.position, "expecting 'float'"));
     }
     let text = reader.since(start);
-    Ok(match text.parse() {
-        Ok(value) => Number::Integer(value),
-        Err(_) => Number::BigInteger(text.to_owned()),
-    })
+    let big = || Number::BigInteger(text.to_owned());
+    Ok(text.parse().map_or_else(|_| big(), Number::Integer))
 }
 
 /// A number of times, or `-1` for without end.
@@ -75,10 +68,9 @@ pub(super) fn count(reader: &mut Reader<'_>) -> Parsed<Count> {
     let start = reader.position();
     match integer(reader)? {
         -1 => Ok(Count::Infinite),
-        value => match u64::try_from(value) {
-            Ok(value) => Ok(Count::Finite(value)),
-            Err(_) => fatal(start, "expecting 'integer >= -1'"),
-        },
+        value => u64::try_from(value)
+            .map(Count::Finite)
+            .or_else(|_| fatal(start, "expecting 'integer >= -1'")),
     }
 }
 

@@ -22,6 +22,11 @@ fn is_space(character: char) -> bool {
     matches!(character, ' ' | '\t')
 }
 
+/// White space of JSON and XML.
+pub(super) fn is_white_space(character: char) -> bool {
+    matches!(character, ' ' | '\t' | '\n' | '\r')
+}
+
 /// Reads `expected`, or refuses at its start. The cursor is then anywhere.
 pub(super) fn literal(reader: &mut Reader<'_>, expected: &str) -> Parsed<()> {
     try_literal(reader, expected).map_err(Refusal::into_fatal)

@@ -82,7 +82,7 @@ fn a_response_has_captures_asserts_and_a_body() {
          header \"Location\" not contains \"x\"\ncookie \"a[Max-Age]\" >= 3.5\nbody matches /a\\/b/\n{\"a\": {{b}}}",
     );
     let response = file.entries[0].response.as_ref().expect("a response");
-    assert_eq!(response.version.value, Some(HttpVersion::Http2));
+    assert_eq!(response.version, Some(HttpVersion::Http2));
     assert_eq!(response.status.value, StatusValue::Exactly(200));
     let capture = &response.captures[0];
     assert!(

@@ -8,6 +8,7 @@ use quick_xml::events::Event;
 use regex::Regex;
 
 use super::combine::{Parsed, fatal, soft};
+use super::primitive::is_white_space;
 use crate::reader::Reader;
 
 /// A well-formed document: its declaration, comments and its root element.
@@ -147,10 +148,6 @@ fn is_text(text: &str) -> bool {
 /// Whether a character may be in a document.
 fn is_character(character: char) -> bool {
     is_white_space(character) || character >= ' ' && !matches!(character, '\u{fffe}' | '\u{ffff}')
-}
-
-fn is_white_space(character: char) -> bool {
-    matches!(character, ' ' | '\t' | '\n' | '\r')
 }
 
 fn is_name(text: &str) -> bool {

@@ -190,9 +190,9 @@ fn body(bytes: &[u8], has_type: bool) -> String {
     {
         return format!("```raw\n{text}```\n");
     }
-    let mut writer = Escaped::default();
-    writer.literal(text, &['`'], false);
-    format!("`{}`\n", writer.out)
+    let mut out = String::from("`");
+    push_literal(text, &['`'], false, &mut out);
+    out + "`\n"
 }
 
 /// Whether a Hurl file can have the text as JSON, and sends the same bytes.
@@ -212,9 +212,17 @@ fn is_json(text: &str) -> bool {
 
 /// A text up to the end of the line.
 fn unquoted(text: &Text) -> String {
-    let mut writer = Escaped::default();
-    writer.text(text, &['#']);
-    let Escaped { mut out, .. } = writer;
+    let mut out = String::new();
+    let mut pieces = text.pieces.iter().peekable();
+    while let Some(piece) = pieces.next() {
+        match piece {
+            Piece::Variable(name) => out += &format!("{{{{{name}}}}}"),
+            Piece::Literal(literal) => {
+                let is_before_variable = matches!(pieces.peek(), Some(Piece::Variable(_)));
+                push_literal(literal, &['#'], is_before_variable, &mut out);
+            }
+        }
+    }
     // Spaces at the ends would be lost.
     if out.ends_with(' ') {
         out.pop();
@@ -226,49 +234,27 @@ fn unquoted(text: &Text) -> String {
     }
 }
 
-/// Writes texts with escapes, so that brackets of a literal never are a placeholder.
-#[derive(Default)]
-struct Escaped {
-    out: String,
+/// Writes a text with escapes, so that brackets of a literal never are a placeholder.
+fn push_literal(text: &str, special: &[char], is_before_variable: bool, out: &mut String) {
+    let mut characters = text.chars().peekable();
+    while let Some(c) = characters.next() {
+        let is_last = characters.peek().is_none();
+        match c {
+            '{' if out.ends_with('{') || is_before_variable && is_last => *out += &code(c),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            c if special.contains(&c) => out.extend(['\\', c]),
+            c if c.is_control() => *out += &code(c),
+            c => out.push(c),
+        }
+    }
 }
 
-impl Escaped {
-    fn text(&mut self, text: &Text, special: &[char]) {
-        let mut pieces = text.pieces.iter().peekable();
-        while let Some(piece) = pieces.next() {
-            match piece {
-                Piece::Variable(name) => self.out.push_str(&format!("{{{{{name}}}}}")),
-                Piece::Literal(literal) => {
-                    let is_before_variable = matches!(pieces.peek(), Some(Piece::Variable(_)));
-                    self.literal(literal, special, is_before_variable);
-                }
-            }
-        }
-    }
-
-    fn literal(&mut self, text: &str, special: &[char], is_before_variable: bool) {
-        let mut characters = text.chars().peekable();
-        while let Some(c) = characters.next() {
-            match c {
-                '{' if self.out.ends_with('{')
-                    || is_before_variable && characters.peek().is_none() =>
-                {
-                    self.unicode(c);
-                }
-                '\\' => self.out.push_str("\\\\"),
-                '\n' => self.out.push_str("\\n"),
-                '\r' => self.out.push_str("\\r"),
-                '\t' => self.out.push_str("\\t"),
-                c if special.contains(&c) => self.out.extend(['\\', c]),
-                c if c.is_control() => self.unicode(c),
-                c => self.out.push(c),
-            }
-        }
-    }
-
-    fn unicode(&mut self, c: char) {
-        self.out.push_str(&format!("\\u{{{:x}}}", u32::from(c)));
-    }
+/// The escape of a character.
+fn code(c: char) -> String {
+    format!("\\u{{{:x}}}", u32::from(c))
 }
 
 /// What is before a colon.
@@ -287,22 +273,22 @@ fn file_name(text: &Text) -> String {
 
 /// A text in which only some characters need no escape, and no bracket is the first.
 fn restricted(text: &Text, is_plain: impl Fn(char) -> bool) -> String {
-    let mut writer = Escaped::default();
+    let mut out = String::new();
     for piece in &text.pieces {
         match piece {
-            Piece::Variable(name) => writer.out.push_str(&format!("{{{{{name}}}}}")),
+            Piece::Variable(name) => out += &format!("{{{{{name}}}}}"),
             Piece::Literal(literal) => {
                 for c in literal.chars() {
-                    if is_plain(c) && !(c == '[' && writer.out.is_empty()) {
-                        writer.out.push(c);
+                    if is_plain(c) && !(c == '[' && out.is_empty()) {
+                        out.push(c);
                     } else {
-                        writer.unicode(c);
+                        out += &code(c);
                     }
                 }
             }
         }
     }
-    writer.out
+    out
 }
 
 #[cfg(test)]

@@ -107,7 +107,9 @@ fn message_body(message: &MessageDescriptor, depth: usize) -> String {
     for field in fields_in_order(message) {
         match field.containing_oneof().filter(|o| !o.is_synthetic()) {
             None => body += &field_text(&field, depth),
-            Some(oneof) if is_first(&oneof, &field) => body += &oneof_text(&oneof, depth),
+            Some(oneof) if members(&oneof).next().as_ref() == Some(&field) => {
+                body += &oneof_text(&oneof, depth)
+            }
             Some(_) => {}
         }
     }
@@ -155,17 +157,15 @@ fn fields_in_order(message: &MessageDescriptor) -> impl Iterator<Item = FieldDes
     declared.filter_map(|field| message.get_field(u32::try_from(field.number()).ok()?))
 }
 
-fn is_first(oneof: &OneofDescriptor, field: &FieldDescriptor) -> bool {
-    let message = field.parent_message();
-    let mut members =
-        fields_in_order(message).filter(|f| f.containing_oneof().as_ref() == Some(oneof));
-    members.next().as_ref() == Some(field)
+/// The fields of a oneof as the file declares them.
+fn members(oneof: &OneofDescriptor) -> impl Iterator<Item = FieldDescriptor> {
+    fields_in_order(oneof.parent_message())
+        .filter(move |field| field.containing_oneof().as_ref() == Some(oneof))
 }
 
 fn oneof_text(oneof: &OneofDescriptor, depth: usize) -> String {
-    let members = fields_in_order(oneof.parent_message())
-        .filter(|field| field.containing_oneof().as_ref() == Some(oneof));
-    let body: String = members.map(|field| field_text(&field, depth + 1)).collect();
+    let members = members(oneof).map(|field| field_text(&field, depth + 1));
+    let body: String = members.collect();
     block(&format!("oneof {}", oneof.name()), &body, depth)
 }
 

@@ -87,15 +87,18 @@ impl Schema {
     }
 
     pub(crate) fn service(&self, name: &str) -> Result<ServiceDescriptor, SchemaError> {
-        self.pool
-            .get_service_by_name(name)
-            .ok_or_else(|| match self.kind_of(name) {
-                Some(kind) => SchemaError(format!("`{name}` is {kind} and not a service")),
-                None => {
-                    let known = self.services();
-                    UnknownName::new("service", name, known.iter().map(String::as_str)).into()
-                }
-            })
+        if let Some(service) = self.pool.get_service_by_name(name) {
+            return Ok(service);
+        }
+        let kind = if self.pool.get_message_by_name(name).is_some() {
+            "a message"
+        } else if self.pool.get_enum_by_name(name).is_some() {
+            "an enum"
+        } else {
+            let known = self.services();
+            return Err(UnknownName::new("service", name, known.iter().map(String::as_str)).into());
+        };
+        Err(SchemaError(format!("`{name}` is {kind} and not a service")))
     }
 
     /// The full names of the services, sorted.
@@ -104,13 +107,6 @@ impl Schema {
         let mut names: Vec<_> = services.map(|s| s.full_name().to_owned()).collect();
         names.sort_unstable();
         names
-    }
-
-    fn kind_of(&self, name: &str) -> Option<&'static str> {
-        if self.pool.get_message_by_name(name).is_some() {
-            return Some("a message");
-        }
-        self.pool.get_enum_by_name(name).map(|_| "an enum")
     }
 }
 

@@ -15,7 +15,10 @@ use crate::protobuf::{Schema, SchemaError};
 
 /// Parses `protos` and what they import.
 pub(crate) fn compile(protos: &[PathBuf], import_paths: &[PathBuf]) -> Result<Schema, SchemaError> {
-    let mut sources = Sources::new(search_path(protos, import_paths));
+    let mut sources = Sources {
+        folders: search_path(protos, import_paths),
+        ..Sources::default()
+    };
     for proto in protos {
         let name = name_of(proto, &sources.folders)?;
         if !sources.descriptors.has(&name) && !sources.add(&name)? {
@@ -88,6 +91,7 @@ fn name_of(proto: &Path, folders: &[PathBuf]) -> Result<String, SchemaError> {
 }
 
 /// The files that were read.
+#[derive(Default)]
 struct Sources {
     /// Where imports are searched.
     folders: Vec<PathBuf>,
@@ -101,16 +105,6 @@ struct Sources {
 }
 
 impl Sources {
-    fn new(folders: Vec<PathBuf>) -> Self {
-        Self {
-            folders,
-            descriptors: Descriptors::default(),
-            paths: HashMap::new(),
-            names: HashMap::new(),
-            bytes: 0,
-        }
-    }
-
     /// Searches a file in the folders, and parses it. Whether it was found.
     fn add(&mut self, name: &str) -> Result<bool, SchemaError> {
         for folder in &self.folders {

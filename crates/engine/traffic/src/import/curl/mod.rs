@@ -79,11 +79,11 @@ fn files_of(content: &Content) -> Vec<&str> {
     match content {
         Content::File(name) => name.literal().into_iter().collect(),
         Content::Multipart(parts) => {
-            let name = |part| match part {
-                &Part::File(_, ref name, _) => name.literal(),
+            let files = parts.iter().filter_map(|part| match part {
+                Part::File(_, name, _) => name.literal(),
                 Part::Value(..) => None,
-            };
-            parts.iter().filter_map(name).collect()
+            });
+            files.collect()
         }
         _ => Vec::new(),
     }

@@ -52,7 +52,7 @@ pub fn har(text: &str, options: HarOptions) -> Result<Imported, ImportError> {
     let first_host = first_host(&log.entries, first_page);
     let host = first_host.filter(|_| !options.all_hosts);
     let mut left_out = LeftOut::default();
-    let mut times = Times::default();
+    let mut end = None;
     let mut imported = Imported::default();
     for (number, recorded) in (1..).zip(&log.entries) {
         let Some(url) = left_out.check(recorded, host.as_deref(), options.no_assets) else {
@@ -60,7 +60,7 @@ pub fn har(text: &str, options: HarOptions) -> Result<Imported, ImportError> {
         };
         let mut entry = entry::entry(recorded, &url)
             .map_err(|reason| format!("entry {number}, {url}: {reason}"))?;
-        let delay = times.delay(recorded);
+        let delay = delay(recorded, &mut end);
         entry.options.delay = delay.filter(|_| options.think_time);
         let note = note_on_content(&entry.content, &recorded.request);
         let note = note.map(|note| format!("entry {number}, {url}: {note}"));
@@ -204,23 +204,14 @@ fn is_asset(recorded: &HarEntry) -> bool {
         || name == "vnd.ms-fontobject"
 }
 
-/// When the requests were sent and had their responses.
-#[derive(Default)]
-struct Times {
-    /// When the last response had come.
-    end: Option<DateTime<FixedOffset>>,
-}
-
-impl Times {
-    /// How long the user waited before a request, after all responses so far. Entries without times have none.
-    fn delay(&mut self, recorded: &HarEntry) -> Option<Duration> {
-        let start = recorded.started_date_time.as_deref()?;
-        let start = DateTime::parse_from_rfc3339(start).ok()?;
-        let took = recorded.time.filter(|time| time.is_finite() && *time > 0.0);
-        let took = TimeDelta::try_milliseconds(took.unwrap_or_default() as i64);
-        let end = start.checked_add_signed(took.unwrap_or_default());
-        let waited = self.end.and_then(|last| (start - last).to_std().ok());
-        self.end = self.end.max(end);
-        waited.filter(|waited| waited.as_millis() > 0)
-    }
+/// How long the user waited before a request, after all responses so far, of which `end` is the time. Entries without
+/// times have none.
+fn delay(recorded: &HarEntry, end: &mut Option<DateTime<FixedOffset>>) -> Option<Duration> {
+    let start = recorded.started_date_time.as_deref()?;
+    let start = DateTime::parse_from_rfc3339(start).ok()?;
+    let took = recorded.time.filter(|time| time.is_finite() && *time > 0.0);
+    let took = TimeDelta::try_milliseconds(took.unwrap_or_default() as i64);
+    let waited = end.and_then(|last| (start - last).to_std().ok());
+    *end = (*end).max(start.checked_add_signed(took.unwrap_or_default()));
+    waited.filter(|waited| waited.as_millis() > 0)
 }

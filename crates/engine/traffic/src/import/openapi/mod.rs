@@ -125,43 +125,33 @@ impl Operation<'_> {
         let servers = lists.find(|servers| !servers.is_empty());
         let servers = servers.unwrap_or_default();
         let urls: Vec<String> = servers.iter().map(url_of).collect();
-        let host = |variables: &mut Variables, meaning: String| {
-            Text::variable(variables.named("host", meaning))
-        };
-        Ok(match urls.as_slice() {
-            [] => host(
-                variables,
-                "the server's URL, such as http://localhost:8080".into(),
+        let (meaning, path) = match urls.as_slice() {
+            [] => (
+                "the server's URL, such as http://localhost:8080".to_owned(),
+                "",
             ),
             [url] if url.contains("://") => {
                 let url = Url::parse(url).map_err(|error| format!("the server {error}"))?;
-                let url = url.to_string();
-                Text::from(url.trim_end_matches('/'))
+                return Ok(url.to_string().trim_end_matches('/').into());
             }
             [path] => {
                 let meaning = "the server's URL without a path, such as http://localhost:8080";
-                let path = path.trim_matches('/');
-                let slash = if path.is_empty() { "" } else { "/" };
-                host(variables, meaning.into()).then(format!("{slash}{path}"))
+                (meaning.to_owned(), path.trim_matches('/'))
             }
-            several => host(
-                variables,
-                format!("the server's URL: {}", several.join(" or ")),
-            ),
-        })
+            several => (format!("the server's URL: {}", several.join(" or ")), ""),
+        };
+        let host = Text::variable(variables.named("host", meaning));
+        let slash = if path.is_empty() { "" } else { "/" };
+        Ok(host.then(format!("{slash}{path}")))
     }
 
     fn comments(&self) -> Vec<String> {
-        let id = self.operation.text_of("operationId");
-        let summary = self.operation.text_of("summary");
-        let comment = match (id, summary) {
-            (Some(id), Some(summary)) => format!("{id}: {summary}"),
-            (one, other) => match one.or(other) {
-                Some(text) => text.to_owned(),
-                None => return Vec::new(),
-            },
-        };
-        vec![comment]
+        let names = ["operationId", "summary"].into_iter();
+        let texts: Vec<&str> = names
+            .filter_map(|name| self.operation.text_of(name))
+            .collect();
+        let comment = (!texts.is_empty()).then(|| texts.join(": "));
+        comment.into_iter().collect()
     }
 
     /// The first status that means success, or else that of a redirect.
