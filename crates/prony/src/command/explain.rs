@@ -227,14 +227,14 @@ impl Arguments {
         );
         let cpus = self.cpus.assign()?;
         let plan = self.plan(servers.len());
-        let bench = self.build.bench(&project.layout, cpus, &id, interrupt)?;
+        let testbed = self.build.testbed(&project.layout, cpus, &id, interrupt)?;
         let seed = self.trials.seed();
         let request = RunRequest {
             command: arguments::command_line(),
             explain: Some(plan),
-            ..RunRequest::new(id, bench, &suite, servers, tasks, measures, seed)
+            ..RunRequest::new(id, testbed, &suite, servers, tasks, measures, seed)
         };
-        run_progress::run(request, store, self.live.line_mode())
+        run_progress::run(&request, store, self.live.line_mode())
     }
 }
 

@@ -15,7 +15,7 @@ use prony_model::{
 use prony_present::number;
 use prony_present::words::plural;
 use prony_run::TrialAttempt;
-use prony_run::run::{ExplainPlan, Finished, RunEvent, RunRequest, TaskContent, run as run_suite};
+use prony_run::run::{Finished, RunEvent, RunRequest, TaskContent, run as run_suite};
 use prony_run::{AdaptiveRounds, Measure, Planned};
 use prony_server::Logs;
 use prony_store::Store;
@@ -26,7 +26,7 @@ use super::minutes;
 use super::run_figures::RunFigures;
 use super::run_view::RunView;
 use super::screen_thread::LiveMode;
-use super::time_left::{TimeLeft, explaining, least_search};
+use super::time_left::{TimeLeft, explaining};
 
 /// How many noisy trials are shown one by one: on a noisy machine nearly all may be noisy.
 const MOST_NOISY_LINES: u64 = 10;
@@ -35,13 +35,13 @@ const ROUNDS_TO_TELL: u32 = 6;
 
 /// Runs a suite with the live view.
 pub fn run(
-    request: RunRequest<'_>,
+    request: &RunRequest<'_>,
     store: &Store,
     mode: LiveMode,
 ) -> Result<Finished, Box<dyn Error>> {
     let begun = Instant::now();
-    let view = RunView::start(mode, &model(&request), &request.bench, begun);
-    let mut view = RunProgress::start(view, &request, begun);
+    let view = RunView::start(mode, &model(request), &request.testbed, begun);
+    let mut view = RunProgress::start(view, request, begun);
     let finished = run_suite(request, store, &mut |event| {
         view.show(&event, Instant::now())
     })?;
@@ -78,14 +78,11 @@ fn built_now<'a>(event: &RunEvent<'a>) -> Option<&'a str> {
 }
 
 /// Follows a run, and shows how far it has come.
-pub(super) struct RunProgress {
+pub(super) struct RunProgress<'a> {
     view: RunView,
+    request: &'a RunRequest<'a>,
     model: RunModel,
-    /// The measure of each of the model's columns.
-    measures: Vec<Measure>,
     figures: RunFigures,
-    rounds: u32,
-    adaptive: Option<AdaptiveRounds>,
     /// With adaptive rounds: the widest interval after the last round, and what was left of the budget then.
     compared: Option<(Option<f64>, Duration)>,
     /// The current round. With adaptive rounds, trials of later ones are not expected yet.
@@ -93,8 +90,7 @@ pub(super) struct RunProgress {
     rounds_over: u32,
     last_expected_round: u32,
     time_left: TimeLeft,
-    /// How servers are explained after the trials, and how long that still takes.
-    explain: Option<ExplainPlan>,
+    /// How long it still takes to explain the servers after the trials.
     explaining: Duration,
     /// When the explanations began.
     explaining_since: Option<Instant>,
@@ -114,22 +110,19 @@ pub(super) struct RunProgress {
     failures: BTreeSet<(String, String, &'static str)>,
 }
 
-impl RunProgress {
+impl<'a> RunProgress<'a> {
     /// Says what is about to run.
-    pub(super) fn start(view: RunView, request: &RunRequest<'_>, now: Instant) -> Self {
+    pub(super) fn start(view: RunView, request: &'a RunRequest<'a>, now: Instant) -> Self {
         let mut view = Self {
             view,
+            request,
             model: model(request),
-            measures: request.measures.clone(),
             figures: RunFigures::default(),
-            rounds: request.rounds(),
-            adaptive: request.adaptive,
             compared: None,
             round: 0,
             rounds_over: 0,
             last_expected_round: 0,
-            time_left: TimeLeft::default(),
-            explain: request.explain,
+            time_left: TimeLeft::new(request.measures.clone()),
             explaining: Duration::ZERO,
             explaining_since: None,
             begun: now,
@@ -142,7 +135,7 @@ impl RunProgress {
             round_takes: Duration::ZERO,
             failures: BTreeSet::new(),
         };
-        let cpus = &request.bench.cpus;
+        let cpus = &request.testbed.cpus;
         let RunModel { title, plan, .. } = &view.model;
         let line = format!("{title}: {plan}, seed {}", request.seed);
         view.view.head(&line);
@@ -304,7 +297,7 @@ impl RunProgress {
 
     fn planned(&mut self, trials: &[Trial]) {
         self.model.is_planned = true;
-        self.time_left.counted_trial = self.adaptive.map(|adaptive| {
+        self.time_left.counted_trial = self.request.adaptive.map(|adaptive| {
             let first = trials.first().map(|trial| trial.round);
             let of_first = trials.iter().filter(|trial| Some(trial.round) == first);
             adaptive.counted_trial(of_first.count())
@@ -314,10 +307,11 @@ impl RunProgress {
         self.over_since = self.now;
         self.last_expected_round = trials.last().map_or(0, |trial| trial.round);
         let explained = self.explained(trials) as u32;
-        let explain = self.explain.as_ref();
+        let explain = self.request.explain.as_ref();
         self.explaining = explain.map_or(Duration::ZERO, |plan| explaining(plan, explained));
         let left = self.time_left.left(None);
         let within = self
+            .request
             .adaptive
             .map_or(left, |adaptive| left.min(adaptive.budget));
         let about = minutes(within + self.explaining);
@@ -329,7 +323,7 @@ impl RunProgress {
         let count = plural(trials.len(), "trial");
         self.print(
             RunNoteKind::Plain,
-            &match &self.adaptive {
+            &match &self.request.adaptive {
                 None => format!("{count}, about {about}"),
                 Some(adaptive) => format!(
                     "{} first: {count}, about {about}; then more until every comparison is within \
@@ -345,21 +339,19 @@ impl RunProgress {
     /// How many cells are explained: those with trials, or all if the run only explains.
     fn explained(&self, trials: &[Trial]) -> usize {
         if trials.is_empty() {
-            return self.model.servers.len() * self.measures.len();
+            return self.model.servers.len() * self.request.measures.len();
         }
         let cells = trials.iter().filter_map(|trial| self.cell(trial));
         let cells: BTreeSet<_> = cells.map(|cell| (cell.server, cell.column)).collect();
         cells.len()
     }
 
-    fn expect<'a>(&mut self, trials: impl Iterator<Item = &'a Trial>) {
+    fn expect<'t>(&mut self, trials: impl Iterator<Item = &'t Trial>) {
         for trial in trials {
-            let Some(cell) = self.cell(trial) else {
-                continue;
-            };
-            let search = least_search(&self.measures[cell.column]);
-            self.time_left.expect(trial, search);
-            self.model.expect(cell, trial.round);
+            if let Some(cell) = self.cell(trial) {
+                self.time_left.expect(cell);
+                self.model.expect(cell, trial.round);
+            }
         }
     }
 
@@ -370,7 +362,7 @@ impl RunProgress {
         };
         Some(CellId {
             server: servers.position(|one| one.id == trial.server)?,
-            column: self.measures.iter().position(is_measure)?,
+            column: self.request.measures.iter().position(is_measure)?,
         })
     }
 
@@ -383,7 +375,8 @@ impl RunProgress {
         }
         self.round_since = self.now;
         self.over_since = self.now;
-        self.round_takes = self.time_left.round(trials.iter().map(|one| &one.trial));
+        let cells = trials.iter().filter_map(|one| self.cell(&one.trial));
+        self.round_takes = self.time_left.round(cells);
         self.estimate();
         // Without a terminal, one line per round is enough.
         if self.view.is_plain() {
@@ -401,16 +394,16 @@ impl RunProgress {
 
     /// `round 2 of 6`; with adaptive rounds, `round 9`; empty before the first one.
     fn round_text(&self) -> String {
-        match (self.round, self.adaptive) {
+        match (self.round, self.request.adaptive) {
             (0, _) => String::new(),
             (round, Some(_)) => format!("round {round}"),
-            (round, None) => format!("round {round} of {}", self.rounds),
+            (round, None) => format!("round {round} of {}", self.request.rounds()),
         }
     }
 
     /// `±5.1 % so far, target ±3 %`; empty if the number of rounds is fixed.
     fn precision_so_far(&self) -> String {
-        let Some(adaptive) = &self.adaptive else {
+        let Some(adaptive) = &self.request.adaptive else {
             return String::new();
         };
         let so_far = match self.compared {
@@ -465,9 +458,11 @@ impl RunProgress {
     }
 
     fn measured(&mut self, record: &TrialRecord, again: bool) {
-        if let Some(attempt) = self.attempt.take() {
+        if let Some(attempt) = self.attempt.take()
+            && let Some(cell) = self.cell(&attempt.trial)
+        {
             let took = self.now - self.over_since;
-            self.time_left.done(&attempt, record, took, again);
+            self.time_left.done(cell, &attempt, record, took, again);
         }
         self.over_since = self.now;
         self.end(record, again);
@@ -527,9 +522,9 @@ impl RunProgress {
         }
         let since_over = self.now - self.over_since;
         let running = self.attempt.as_ref();
-        let running = running.map(|attempt| (&attempt.trial, since_over));
+        let running = running.and_then(|attempt| Some((self.cell(&attempt.trial)?, since_over)));
         let trials = self.time_left.left(running);
-        let Some(adaptive) = &self.adaptive else {
+        let Some(adaptive) = &self.request.adaptive else {
             return Left::About(trials + self.explaining);
         };
         let budget = match self.compared {
@@ -557,7 +552,7 @@ impl RunProgress {
         }
         let over = f64::from(over);
         let ratio = widest.map_or(0.0, |widest| widest / adaptive.precision.share());
-        let needed = (over * ratio * ratio).min(f64::from(self.rounds));
+        let needed = (over * ratio * ratio).min(f64::from(self.request.rounds()));
         Some((needed - f64::from(self.last_expected_round)).max(0.0))
     }
 }

@@ -12,7 +12,7 @@ use prony_run::capacity::{
     Event as Found, Judgement, Lengths, MOST_RUNS, Planned as Rate, Precision, Purpose, Question,
     RateAttempt, Unit,
 };
-use prony_run::run::{Bench, RunEvent as Event, RunRequest};
+use prony_run::run::{RunEvent as Event, RunRequest, Testbed};
 use prony_run::{AdaptiveRounds, Measure, Plan, Suite, TrialAttempt as Trying, Warming};
 use prony_server::{Freshness, Logs, SupervisorProgram};
 
@@ -278,7 +278,7 @@ fn run(width: usize, precision: Option<&str>) -> String {
         server: vec![0],
         load: vec![0],
     };
-    let bench = Bench {
+    let testbed = Testbed {
         layout,
         supervisor: SupervisorProgram::new("prony"),
         cpus,
@@ -295,7 +295,7 @@ fn run(width: usize, precision: Option<&str>) -> String {
             budget: Duration::from_secs(600),
             most_rounds: 100,
         }),
-        ..RunRequest::new(id, bench, &suite, Vec::new(), Vec::new(), measures, 42)
+        ..RunRequest::new(id, testbed, &suite, Vec::new(), Vec::new(), measures, 42)
     };
     let trials = plan.trials(first);
     let round = plan.next_round(|_| true);

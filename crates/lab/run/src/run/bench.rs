@@ -1,4 +1,4 @@
-//! What Prony needs to start and check any server: the bench, and workloads with their expected responses.
+//! What Prony needs to start and check any server: the testbed, and workloads with their expected responses.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
@@ -170,7 +170,7 @@ impl TaskTls {
 
 /// Where and how servers run: the same for every server of a run.
 #[derive(Clone, Debug)]
-pub struct Bench {
+pub struct Testbed {
     /// Where the project's files are.
     pub layout: Layout,
     /// What supervises every process.
@@ -189,7 +189,7 @@ pub struct Bench {
     pub interrupt: Arc<AtomicBool>,
 }
 
-impl Bench {
+impl Testbed {
     pub(crate) fn is_interrupted(&self) -> bool {
         self.interrupt.load(Relaxed)
     }

@@ -187,7 +187,7 @@ fn even_rate(schedule: &Schedule) -> Result<f64, &'static str> {
 ///
 /// # Errors
 /// What drivers do not support. This does not happen: such loads are not planned.
-pub fn load_of(task: &Task, spec: &LoadSpec, host: &str) -> Result<Load, DriveError> {
+pub fn driver_load(task: &Task, spec: &LoadSpec, host: &str) -> Result<Load, DriveError> {
     let request = match &task.content {
         TaskContent::Request { request, .. } => request.http().ok_or("gRPC"),
         TaskContent::Scenario(_) => Err("Hurl files"),
@@ -200,7 +200,7 @@ pub fn load_of(task: &Task, spec: &LoadSpec, host: &str) -> Result<Load, DriveEr
 }
 
 /// A driver and the server that it loads.
-pub struct Drive<'a> {
+pub struct DriverRun<'a> {
     /// The tool.
     pub tool: &'a Tool,
     /// The load, for the record.
@@ -211,7 +211,7 @@ pub struct Drive<'a> {
     pub cpus: &'a [usize],
 }
 
-impl Drive<'_> {
+impl DriverRun<'_> {
     /// Warms the server up and measures `load`: what `spec` is for drivers.
     ///
     /// # Errors

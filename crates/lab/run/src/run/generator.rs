@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use prony_load::{LoadError, LoadPlan, LoadRunner, Progress, ThisProcess};
 use prony_model::{CpuAssignment, LoadResult, LoadSpec, RunFleet};
 
-use super::bench::Bench;
+use super::bench::Testbed;
 
 /// Generates the loads of a run.
 pub struct Generator<'a> {
@@ -98,14 +98,14 @@ impl<'a> Generator<'a> {
     }
 
     /// The CPUs of server and load on this machine. Agents elsewhere use none of it.
-    pub(super) fn cpus(&self, bench: &Bench) -> CpuAssignment {
+    pub(super) fn cpus(&self, testbed: &Testbed) -> CpuAssignment {
         if self.is_elsewhere() {
             CpuAssignment {
                 load: Vec::new(),
-                ..bench.cpus.clone()
+                ..testbed.cpus.clone()
             }
         } else {
-            bench.cpus.clone()
+            testbed.cpus.clone()
         }
     }
 

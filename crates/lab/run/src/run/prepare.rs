@@ -7,7 +7,7 @@ use std::thread;
 use prony_model::{OutsideProcess, ServerRecord, ServerStatus};
 use prony_server::{BuildError, Built, Origin, Outside, ProvideError, Server, Toolbox, build};
 
-use super::bench::Bench;
+use super::bench::Testbed;
 use super::event::RunEvent;
 use super::process::{self, Access};
 
@@ -34,11 +34,11 @@ enum Reported {
 
 /// Prepares every server; the result has the order of `servers`. After an interrupt, unfinished ones are left out.
 pub fn prepare(
-    bench: &Bench,
+    testbed: &Testbed,
     servers: &[&Server],
     observe: &mut dyn FnMut(RunEvent<'_>),
 ) -> Vec<Prepared> {
-    let toolbox = Toolbox::new(&bench.layout, &bench.supervisor);
+    let toolbox = Toolbox::new(&testbed.layout, &testbed.supervisor);
     let builders = thread::available_parallelism().map_or(1, |cpus| cpus.get());
     let next = AtomicUsize::new(0);
     let mut results: Vec<Option<Prepared>> = vec![None; servers.len()];
@@ -52,7 +52,7 @@ pub fn prepare(
                     let Some(server) = servers.get(index) else {
                         return;
                     };
-                    if let Some(prepared) = prepare_one(bench, toolbox, server, &sender) {
+                    if let Some(prepared) = prepare_one(testbed, toolbox, server, &sender) {
                         let prepared = Box::new(prepared);
                         // The observer outlives every builder.
                         let _ = sender.send(Reported::Done { index, prepared });
@@ -82,7 +82,7 @@ pub fn prepare(
 }
 
 fn prepare_one(
-    bench: &Bench,
+    testbed: &Testbed,
     toolbox: &Toolbox,
     server: &Server,
     sender: &Sender<Reported>,
@@ -101,7 +101,7 @@ fn prepare_one(
     };
     step("looking for its toolchain");
     let needs = server.needs().iter();
-    let found = needs.map(|need| toolbox.provide(need, &bench.interrupt));
+    let found = needs.map(|need| toolbox.provide(need, &testbed.interrupt));
     let found = match found.collect::<Result<Vec<_>, _>>() {
         Ok(found) => found,
         Err(ProvideError::Missing(missing)) => {
@@ -116,14 +116,14 @@ fn prepare_one(
     if server.is_built() {
         step("building");
     }
-    let (layout, supervisor) = (&bench.layout, &bench.supervisor);
+    let (layout, supervisor) = (&testbed.layout, &testbed.supervisor);
     match build(
         buildable,
         layout,
         &found,
         supervisor,
-        bench.freshness,
-        &bench.interrupt,
+        testbed.freshness,
+        &testbed.interrupt,
     ) {
         Ok(built) => Some(Prepared {
             record: record(server, Some(&built), ServerStatus::Ready),

@@ -15,7 +15,7 @@ use prony_server::{
     NotListening, Outside, Probe, ProcessTree, Ready, RunningServer, Wrapper, bring_up,
 };
 
-use super::bench::{Bench, Task};
+use super::bench::{Task, Testbed};
 use super::wrong_scheme::WrongScheme;
 
 /// How long a connection to a server that already runs may take.
@@ -243,26 +243,26 @@ pub fn tls_settings(outside: &Outside) -> Option<TlsSettings> {
 }
 
 impl Process {
-    /// Starts a server on the bench and waits until `probe` finds it ready; or finds the one that already runs, which
+    /// Starts a server on the testbed and waits until `probe` finds it ready; or finds the one that already runs, which
     /// `probe` must find ready at once. A wrapper may run the command of one that Prony starts.
     pub(super) fn bring_up(
-        bench: &Bench,
+        testbed: &Testbed,
         name: &str,
         task: &Task,
         access: &Access,
         wrapper: Option<&Wrapper>,
         probe: &mut dyn FnMut(&Target) -> Probe,
     ) -> Result<(Self, Option<Ready>), AccessError> {
-        let brought_up = Self::find_ready(bench, name, task, access, wrapper, probe);
+        let brought_up = Self::find_ready(testbed, name, task, access, wrapper, probe);
         match brought_up {
             // A probe that was interrupted has no response.
-            Err(_) if bench.is_interrupted() => Err(AccessError::Interrupted),
+            Err(_) if testbed.is_interrupted() => Err(AccessError::Interrupted),
             brought_up => brought_up,
         }
     }
 
     fn find_ready(
-        bench: &Bench,
+        testbed: &Testbed,
         name: &str,
         task: &Task,
         access: &Access,
@@ -273,7 +273,7 @@ impl Process {
             Access::Start(built) => {
                 let launch = Launch {
                     wrapper: wrapper.cloned(),
-                    ..launch(bench, name, task, built)
+                    ..launch(testbed, name, task, built)
                 };
                 let probe = &mut |address| probe(&Target::of_started(address, task));
                 let (server, ready) = bring_up(
@@ -281,8 +281,8 @@ impl Process {
                     &launch,
                     &mut FreePorts,
                     probe,
-                    bench.ready_timeout,
-                    &bench.interrupt,
+                    testbed.ready_timeout,
+                    &testbed.interrupt,
                 )?;
                 Ok((Self::Started(server), Some(ready)))
             }
@@ -292,7 +292,7 @@ impl Process {
                 let probed = probe(&process.target(task.workload.protocol())?);
                 // After an interrupt the user does not want to wait for what the server says to that.
                 if probed != Probe::Right
-                    && !bench.is_interrupted()
+                    && !testbed.is_interrupted()
                     && let Some(wrong) = process.wrong_scheme()
                 {
                     return Err(AccessError::WrongScheme(wrong));
@@ -426,14 +426,14 @@ fn no_log() -> io::Error {
     io::Error::other("Prony did not start the server, so it cannot count the lines that it logs")
 }
 
-fn launch(bench: &Bench, name: &str, task: &Task, built: &Built) -> Launch {
+fn launch(testbed: &Testbed, name: &str, task: &Task, built: &Built) -> Launch {
     Launch {
-        supervisor: bench.supervisor.clone(),
-        cpus: bench.cpus.server.clone(),
-        host: bench.host,
-        assets: bench.layout.assets_for(&built.folder),
+        supervisor: testbed.supervisor.clone(),
+        cpus: testbed.cpus.server.clone(),
+        host: testbed.host,
+        assets: testbed.layout.assets_for(&built.folder),
         certificate: task.tls.as_ref().map(|tls| tls.certificate.clone()),
-        log: bench.logs.join(format!("{name}.log")),
+        log: testbed.logs.join(format!("{name}.log")),
         wrapper: None,
     }
 }

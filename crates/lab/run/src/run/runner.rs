@@ -1,18 +1,15 @@
 //! Runs the trials of a run: starts servers, loads them, and stores the results.
 
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use prony_model::{ProcessStart, TrialRecord};
 use prony_store::StoreError;
 
 use super::event::RunEvent;
-use super::instructions::CountedRequests;
 use super::instrument::NoInstrument;
 use super::rounds::TrialRunner;
 use super::server_pool::{Key, Running, ServerPool};
 use super::session::Session;
-use super::trial::{TrialEvent, TrialSetup};
 use crate::plan::{Planned, TrialAttempt, Warming};
 
 /// Starts servers, loads them, and stores the results.
@@ -23,9 +20,6 @@ pub struct Runner<'a> {
     /// The processes that are kept running.
     pool: ServerPool,
     begun: Instant,
-    /// The requests of each measure that counts instructions.
-    counted_requests: BTreeMap<usize, CountedRequests>,
-    observe: &'a mut dyn FnMut(RunEvent<'_>),
 }
 
 impl<'a> Runner<'a> {
@@ -34,15 +28,12 @@ impl<'a> Runner<'a> {
         session: &'a Session<'a>,
         machine_memory_bytes: u64,
         trials: &'a mut Vec<TrialRecord>,
-        observe: &'a mut dyn FnMut(RunEvent<'_>),
     ) -> Self {
         Self {
             session,
             trials,
             pool: ServerPool::new(machine_memory_bytes),
             begun: Instant::now(),
-            counted_requests: BTreeMap::new(),
-            observe,
         }
     }
 
@@ -61,7 +52,7 @@ impl<'a> Runner<'a> {
         match self.pool.take(key) {
             Ok(Some(running)) => return (Some(running), ProcessStart::Kept),
             Ok(None) => {}
-            Err(exit) => (self.observe)(RunEvent::KeptEnded {
+            Err(exit) => self.session.report(RunEvent::KeptEnded {
                 attempt,
                 exit: &exit,
             }),
@@ -95,20 +86,8 @@ impl TrialRunner for Runner<'_> {
         }
         let key = (attempt.trial.server.clone(), attempt.measure);
         let (kept, process) = self.take_kept(attempt, &key);
-        let load = attempt.load();
-        let counted_requests = self.counted_requests.entry(attempt.measure).or_default();
-        let setup = TrialSetup {
-            driver: session.request.driver.as_ref(),
-            ..session.trial(attempt, &load, process, counted_requests)?
-        };
-        let observe = &mut self.observe;
-        let report = &mut |event: TrialEvent<'_>| {
-            observe(match event {
-                TrialEvent::WarmingUp(so_far) => RunEvent::WarmingUp { attempt, so_far },
-                TrialEvent::Loading(progress) => RunEvent::Loading { attempt, progress },
-            });
-        };
-        let (record, running) = setup.run(kept, report, &mut NoInstrument)?;
+        let trial = session.trial(attempt, process)?;
+        let (record, running) = trial.run(kept, &mut NoInstrument)?;
         if let Some(running) = running {
             self.keep_or_stop(attempt, key, &record, running);
         }
@@ -134,6 +113,6 @@ impl TrialRunner for Runner<'_> {
     }
 
     fn report(&mut self, event: RunEvent<'_>) {
-        (self.observe)(event);
+        self.session.report(event);
     }
 }

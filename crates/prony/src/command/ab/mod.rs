@@ -16,7 +16,7 @@ use prony_model::{AB, CEILING, RunEnd, ServerRecord, ServerStatus};
 use prony_report::RunSummary;
 use prony_report::compare::{Comparison, Named, Side};
 use prony_run::run::{
-    Bench, Counter, ExplainPlan, Finished, Prepared, ProfilePlan, RunRequest, limits_of_counting,
+    Counter, ExplainPlan, Finished, Prepared, ProfilePlan, RunRequest, Testbed, limits_of_counting,
     now, prepare,
 };
 use prony_run::{Measure, Suite};
@@ -246,18 +246,18 @@ impl RevisionSession<'_> {
             .filter(|one| !counts && project::serves_any(one, &chosen.measures));
         let servers: Vec<&Server> = ceiling.into_iter().chain(self.pair).collect();
         let id = project::run_id("ab");
-        let bench = arguments
+        let testbed = arguments
             .build
-            .bench(self.layout, cpus, &id, self.interrupt)?;
-        if let Some(end) = self.build(&bench, &id, &chosen.measures)? {
+            .testbed(self.layout, cpus, &id, self.interrupt)?;
+        if let Some(end) = self.build(&testbed, &id, &chosen.measures)? {
             return Ok(end);
         }
         let store = arguments.store.open(self.layout)?;
         let suite = self.suite(&servers);
         let explain = ExplainPlan::of(ProfilePlan::for_servers(self.pair.len()));
-        let bench = Bench {
+        let testbed = Testbed {
             freshness: Freshness::IfUnchanged,
-            ..bench
+            ..testbed
         };
         let seed = measures.trials.seed();
         let request = RunRequest {
@@ -268,7 +268,7 @@ impl RevisionSession<'_> {
             explain: arguments.explain.then_some(explain),
             ..RunRequest::new(
                 id,
-                bench,
+                testbed,
                 &suite,
                 servers,
                 chosen.tasks,
@@ -276,7 +276,7 @@ impl RevisionSession<'_> {
                 seed,
             )
         };
-        let finished = run_progress::run(request, &store, arguments.live.mode())?;
+        let finished = run_progress::run(&request, &store, arguments.live.mode())?;
         if let Some(comparison) = self.new_is_wrong(&finished, &chosen.measures) {
             return Ok(Measured::NewIsBroken(Box::new(comparison)));
         }
@@ -290,12 +290,12 @@ impl RevisionSession<'_> {
     /// the end, if it is one.
     fn build(
         &self,
-        bench: &Bench,
+        testbed: &Testbed,
         run: &str,
         measures: &[Measure],
     ) -> Result<Option<Measured>, Box<dyn Error>> {
         let is_quiet = self.arguments.live.quiet;
-        let prepared = prepare(bench, &self.pair, &mut |event| {
+        let prepared = prepare(testbed, &self.pair, &mut |event| {
             if !is_quiet {
                 run_progress::say_what_is_built(event);
             }

@@ -13,7 +13,7 @@ use prony_model::{
 };
 use prony_present::number;
 use prony_reference::script::{Freeze, Script, even_arrivals};
-use prony_run::run::{Done, Drive, Rule, RunEvent, TrialRunner, now, run_rounds};
+use prony_run::run::{Done, DriverRun, Rule, RunEvent, TrialRunner, now, run_rounds};
 use prony_run::{Measure, Plan, TrialAttempt};
 use prony_server::Sampler;
 use prony_store::StoreError;
@@ -198,7 +198,7 @@ impl CasePlan {
         };
         let mut server = self.servers.start(&serving, interrupt)?;
         let turn = self.turn(case, tool, &trial.load, &server.host())?;
-        let drive = Drive {
+        let drive = DriverRun {
             tool,
             spec: &turn.spec,
             host: server.host(),

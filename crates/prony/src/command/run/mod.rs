@@ -14,7 +14,7 @@ use prony_model::{RunEnd, ServerStatus, TrialResult, VerifyVerdict};
 use prony_present::terminal::listing;
 use prony_present::words::plural;
 use prony_report::{RunSummary, junit, markdown};
-use prony_run::run::{Bench, ExplainPlan, Finished, ProfilePlan, RunRequest};
+use prony_run::run::{ExplainPlan, Finished, ProfilePlan, RunRequest, Testbed};
 use prony_store::{Store, export_json};
 
 pub use self::choice::Arguments;
@@ -178,13 +178,13 @@ impl<'a> SuiteSession<'a> {
                 measure.load.threads = agents.threads_of(&measure.load);
             }
         }
-        let bench = arguments
+        let testbed = arguments
             .build
-            .bench(&setup.project.layout, cpus, &id, &self.interrupt)?;
+            .testbed(&setup.project.layout, cpus, &id, &self.interrupt)?;
         let explain = ExplainPlan::of(ProfilePlan::for_servers(1));
-        let bench = Bench {
+        let testbed = Testbed {
             host: setup.host(&chosen.servers)?,
-            ..bench
+            ..testbed
         };
         let (suite, seed) = (&chosen.suite, arguments.trials.seed());
         let (servers, tasks, measures) = (chosen.servers, chosen.tasks, chosen.measures);
@@ -195,9 +195,9 @@ impl<'a> SuiteSession<'a> {
             driver: setup.driver.clone(),
             generator: self.loads.generator(),
             explain: arguments.explain.then_some(explain),
-            ..RunRequest::new(id, bench, suite, servers, tasks, measures, seed)
+            ..RunRequest::new(id, testbed, suite, servers, tasks, measures, seed)
         };
-        let finished = run_progress::run(request, &self.store, arguments.live.mode())?;
+        let finished = run_progress::run(&request, &self.store, arguments.live.mode())?;
         let comparison = RunSummary::of(&finished.run, &finished.trials);
         let files = report_files::write_finished(&setup.project.layout, &finished, &comparison);
         if let Ok(files) = &files {

@@ -4,8 +4,8 @@ use prony_insight::profile::{Options, Profiler, Profiles, forget};
 use prony_insight::trace::{Activity, SystemCalls, Traced, Used, is_write};
 use prony_model::{CostFigure, CostRound, CostUnit, Measurement, Unavailable};
 
-use super::ProfilePlan;
 use super::cost::units;
+use super::{ProfilePlan, unavailable};
 use crate::run::instrument::Instrument;
 use crate::run::process::Process;
 
@@ -66,11 +66,8 @@ impl Counters {
 }
 
 fn activity(server: &Process) -> Result<Activity, Unavailable> {
-    let why = |why: String| Unavailable {
-        what: "context switches, page faults, threads and memory".into(),
-        why,
-        remedy: None,
-    };
+    let what = "context switches, page faults, threads and memory";
+    let why = |why: String| unavailable(what, why);
     let tree = server.tree().ok_or_else(|| why(INVISIBLE.into()))?;
     let pids = tree.pids().map_err(|error| why(error.to_string()))?;
     Activity::read(&pids).map_err(|error| why(error.to_string()))
@@ -109,14 +106,8 @@ impl Tracing {
         }
     }
 
-    /// Adds the calls for each request, and how much more CPU time a request took than `plain_cpu_s`, in seconds.
-    pub fn add_to(
-        &self,
-        round: &mut CostRound,
-        measurement: &Measurement,
-        unit: CostUnit,
-        plain_cpu_s: Option<f64>,
-    ) {
+    /// Adds the calls for each request to the plain cost of the round, and how much more CPU time a request took.
+    pub fn add_to(&self, round: &mut CostRound, measurement: &Measurement, unit: CostUnit) {
         let (Some(traced), Some(units)) = (&self.traced, units(measurement, unit)) else {
             return;
         };
@@ -137,6 +128,7 @@ impl Tracing {
             .system_calls
             .extend(by_name.map(|(name, count)| (name.clone(), *count as f64 / units)));
         let cpu_s = measurement.server.as_ref().map(|cost| cost.cpu_s() / units);
+        let plain_cpu_s = round.figures.get(&CostFigure::Cpu).copied();
         if let (Some(cpu_s), Some(plain)) = (cpu_s, plain_cpu_s.filter(|plain| *plain > 0.0)) {
             round.tracing_cost = Some(cpu_s / plain - 1.0);
         }
@@ -151,11 +143,8 @@ impl Tracing {
 impl Instrument for Tracing {
     fn start(&mut self, server: &Process) {
         let Some(tree) = server.tree() else {
-            self.unavailable.push(Unavailable {
-                what: "system calls by name".into(),
-                why: INVISIBLE.into(),
-                remedy: None,
-            });
+            let missing = unavailable("system calls by name", INVISIBLE.into());
+            self.unavailable.push(missing);
             return;
         };
         match SystemCalls::start(|| tree.threads(), &self.cpus) {
@@ -204,11 +193,8 @@ impl Profiling {
 impl Instrument for Profiling {
     fn start(&mut self, server: &Process) {
         let Some(tree) = server.tree() else {
-            self.unavailable.push(Unavailable {
-                what: "profiles".into(),
-                why: INVISIBLE.into(),
-                remedy: None,
-            });
+            let missing = unavailable("profiles", INVISIBLE.into());
+            self.unavailable.push(missing);
             return;
         };
         match Profiler::start(self.options.clone(), move || tree.threads()) {
