@@ -218,7 +218,7 @@ pub struct Machine {
 }
 
 /// A server of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServerRecord {
     /// Its id: the name of its folder.
@@ -309,11 +309,12 @@ impl ServerRecord {
 }
 
 /// Whether a server took part, and if not, why.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "status")]
 pub enum ServerStatus {
     /// It was built and can be measured.
+    #[default]
     Ready,
     /// Its toolchain is not installed.
     Skipped {

@@ -60,7 +60,7 @@ pub fn say_what_is_built(event: RunEvent<'_>) {
 pub fn say_what_is_built_of(servers: usize) -> impl FnMut(RunEvent<'_>) {
     let mut done = 0;
     move |event| {
-        done += usize::from(matches!(event, RunEvent::Prepared { .. }));
+        done += usize::from(matches!(event, RunEvent::Prepared(_)));
         if let Some(server) = built_now(&event) {
             errln!("building {server} ({done} of {servers} done)");
         }
@@ -178,15 +178,15 @@ impl<'a> RunProgress<'a> {
             RunEvent::Preparing { server, step } => {
                 self.server(server, Readiness::Preparing((*step).to_owned()));
             }
-            RunEvent::Prepared { server } => {
+            RunEvent::Prepared(server) => {
                 self.server(&server.id, readiness(server, Readiness::Prepared));
                 self.say_status(&server.status, &prepared(server));
             }
-            RunEvent::Verifying { server } => self.server(server, Readiness::Verifying),
+            RunEvent::Verifying(server) => self.server(server, Readiness::Verifying),
             RunEvent::Verified { server, logs } => self.verified(server, logs),
-            RunEvent::Planned { trials } => self.planned(trials),
-            RunEvent::Round { trials } => self.round(trials),
-            RunEvent::Trial { attempt } => self.trial(attempt),
+            RunEvent::Planned(trials) => self.planned(trials),
+            RunEvent::Round(trials) => self.round(trials),
+            RunEvent::Trial(attempt) => self.trial(attempt),
             RunEvent::WarmingUp { attempt, so_far } => {
                 self.model.now = Some(Now::WarmingUp {
                     so_far: *so_far,
@@ -297,7 +297,7 @@ impl<'a> RunProgress<'a> {
 
     fn planned(&mut self, trials: &[Trial]) {
         self.model.is_planned = true;
-        self.time_left.counted_trial = self.request.adaptive.map(|adaptive| {
+        self.time_left.counted_trial = self.request.suite.adaptive.map(|adaptive| {
             let first = trials.first().map(|trial| trial.round);
             let of_first = trials.iter().filter(|trial| Some(trial.round) == first);
             adaptive.counted_trial(of_first.count())
@@ -312,6 +312,7 @@ impl<'a> RunProgress<'a> {
         let left = self.time_left.left(None);
         let within = self
             .request
+            .suite
             .adaptive
             .map_or(left, |adaptive| left.min(adaptive.budget));
         let about = minutes(within + self.explaining);
@@ -323,7 +324,7 @@ impl<'a> RunProgress<'a> {
         let count = plural(trials.len(), "trial");
         self.print(
             RunNoteKind::Plain,
-            &match &self.request.adaptive {
+            &match &self.request.suite.adaptive {
                 None => format!("{count}, about {about}"),
                 Some(adaptive) => format!(
                     "{} first: {count}, about {about}; then more until every comparison is within \
@@ -394,7 +395,7 @@ impl<'a> RunProgress<'a> {
 
     /// `round 2 of 6`; with adaptive rounds, `round 9`; empty before the first one.
     fn round_text(&self) -> String {
-        match (self.round, self.request.adaptive) {
+        match (self.round, self.request.suite.adaptive) {
             (0, _) => String::new(),
             (round, Some(_)) => format!("round {round}"),
             (round, None) => format!("round {round} of {}", self.request.rounds()),
@@ -403,7 +404,7 @@ impl<'a> RunProgress<'a> {
 
     /// `±5.1 % so far, target ±3 %`; empty if the number of rounds is fixed.
     fn precision_so_far(&self) -> String {
-        let Some(adaptive) = &self.request.adaptive else {
+        let Some(adaptive) = &self.request.suite.adaptive else {
             return String::new();
         };
         let so_far = match self.compared {
@@ -524,7 +525,7 @@ impl<'a> RunProgress<'a> {
         let running = self.attempt.as_ref();
         let running = running.and_then(|attempt| Some((self.cell(&attempt.trial)?, since_over)));
         let trials = self.time_left.left(running);
-        let Some(adaptive) = &self.request.adaptive else {
+        let Some(adaptive) = &self.request.suite.adaptive else {
             return Left::About(trials + self.explaining);
         };
         let budget = match self.compared {
@@ -576,7 +577,7 @@ fn model(request: &RunRequest<'_>) -> RunModel {
         } else {
             FigureUnit::RequestsPerSecond
         },
-        rounds: request.adaptive.is_none().then_some(measure.rounds),
+        rounds: request.suite.adaptive.is_none().then_some(measure.rounds),
     };
     RunModel::new(
         format!("{} ({})", request.suite.title, request.suite.id),
@@ -609,7 +610,7 @@ fn planned_text(request: &RunRequest<'_>) -> String {
 
 /// `3 rounds`, `3 to 20 rounds` if measures differ, or `rounds until ±3 %`.
 fn rounds(request: &RunRequest<'_>) -> String {
-    if let Some(adaptive) = &request.adaptive {
+    if let Some(adaptive) = &request.suite.adaptive {
         return format!("rounds until ±{}", adaptive.precision);
     }
     let most = request.rounds();

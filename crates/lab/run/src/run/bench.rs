@@ -9,7 +9,8 @@ use std::time::{Duration, SystemTime};
 use prony_load::tls::{Offer, TlsClient, TlsError, TlsSettings, Trust};
 use prony_model::{CpuAssignment, Protocol};
 use prony_server::{
-    Certificate, CertificateError, Freshness, Layout, SupervisorProgram, with_short_lines,
+    Built, Certificate, CertificateError, Freshness, Launch, Layout, SupervisorProgram,
+    with_short_lines,
 };
 
 use crate::files::{AssetError, Files};
@@ -192,6 +193,19 @@ pub struct Testbed {
 impl Testbed {
     pub(crate) fn is_interrupted(&self) -> bool {
         self.interrupt.load(Relaxed)
+    }
+
+    /// Starts a built server, without encryption, whose logs get this name.
+    pub fn launch(&self, name: &str, built: &Built) -> Launch {
+        Launch {
+            supervisor: self.supervisor.clone(),
+            cpus: self.cpus.server.clone(),
+            host: self.host,
+            assets: self.layout.assets_for(&built.folder),
+            certificate: None,
+            log: self.logs.join(format!("{name}.log")),
+            wrapper: None,
+        }
     }
 }
 

@@ -5,17 +5,13 @@ use super::process::Process;
 /// Watches a server during a load.
 pub trait Instrument {
     /// Called just before the load, warm-up included.
-    fn start(&mut self, server: &Process);
+    fn start(&mut self, _server: &Process) {}
 
     /// Called just after it; the server still runs.
-    fn finish(&mut self, server: &Process);
+    fn finish(&mut self, _server: &Process) {}
 }
 
 /// Watches nothing.
 pub struct NoInstrument;
 
-impl Instrument for NoInstrument {
-    fn start(&mut self, _: &Process) {}
-
-    fn finish(&mut self, _: &Process) {}
-}
+impl Instrument for NoInstrument {}

@@ -38,7 +38,6 @@ use prony_model::{
 use prony_server::Server;
 use prony_store::{Store, StoreError};
 
-use crate::adaptive::AdaptiveRounds;
 use crate::plan::{Measure, Plan};
 use crate::suite::Suite;
 
@@ -64,7 +63,7 @@ pub struct RunRequest<'a> {
     pub id: String,
     /// The testbed.
     pub testbed: Testbed,
-    /// The suite, for its name, notes and published tables.
+    /// The suite, for its name, its notes, its published tables, and whether it adds rounds as needed.
     pub suite: &'a Suite,
     /// The servers.
     pub servers: Vec<&'a Server>,
@@ -72,8 +71,6 @@ pub struct RunRequest<'a> {
     pub tasks: Vec<Task>,
     /// The workloads with their loads and rounds; with adaptive rounds, the maximum.
     pub measures: Vec<Measure>,
-    /// How rounds are added as needed; `None` for a fixed number.
-    pub adaptive: Option<AdaptiveRounds>,
     /// The server that the others are compared with; `None` for the ceiling (reference server), or the first one
     /// without it.
     pub baseline: Option<String>,
@@ -110,7 +107,6 @@ impl<'a> RunRequest<'a> {
             servers,
             tasks,
             measures,
-            adaptive: None,
             baseline: None,
             alike: Vec::new(),
             seed,
@@ -241,7 +237,7 @@ fn new_run(request: &RunRequest<'_>) -> Run {
         servers: Vec::new(),
         published: published(request),
         baseline: request.baseline.clone(),
-        adaptive: request.adaptive.map(|adaptive| Adaptive {
+        adaptive: request.suite.adaptive.map(|adaptive| Adaptive {
             precision: adaptive.precision.share(),
             budget_s: adaptive.budget.as_secs_f64(),
             ends: Vec::new(),
@@ -298,7 +294,7 @@ impl Session<'_> {
             if self.is_interrupted() {
                 return;
             }
-            self.report(RunEvent::Verifying { server: &record.id });
+            self.report(RunEvent::Verifying(&record.id));
             let Some(verification) = verify_server(self.testbed(), server, access, &request.tasks)
             else {
                 return;
@@ -333,7 +329,7 @@ impl Session<'_> {
         let plan = plan(request, run);
         let servers: Vec<String> = run.servers.iter().map(|one| one.id.clone()).collect();
         let rule = rounds::Rule {
-            adaptive: request.adaptive,
+            adaptive: request.suite.adaptive,
             baseline: request.baseline.as_deref(),
             servers: &servers,
             alike: &request.alike,

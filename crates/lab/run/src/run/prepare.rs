@@ -5,7 +5,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
 use prony_model::{OutsideProcess, ServerRecord, ServerStatus};
-use prony_server::{BuildError, Built, Origin, Outside, ProvideError, Server, Toolbox, build};
+use prony_server::{BuildError, Origin, Outside, ProvideError, Server, Toolbox, build};
 
 use super::bench::Testbed;
 use super::event::RunEvent;
@@ -70,9 +70,7 @@ pub fn prepare(
                     });
                 }
                 Reported::Done { index, prepared } => {
-                    observe(RunEvent::Prepared {
-                        server: &prepared.record,
-                    });
+                    observe(RunEvent::Prepared(&prepared.record));
                     results[index] = Some(*prepared);
                 }
             }
@@ -126,7 +124,13 @@ fn prepare_one(
         &testbed.interrupt,
     ) {
         Ok(built) => Some(Prepared {
-            record: record(server, Some(&built), ServerStatus::Ready),
+            record: ServerRecord {
+                version: built.version.clone(),
+                run_command: built.run.iter().map(ToString::to_string).collect(),
+                artefact_bytes: built.artefact_bytes,
+                build_s: built.build_s,
+                ..record(server, ServerStatus::Ready)
+            },
             access: Some(Access::Start(built)),
         }),
         Err(BuildError::Interrupted) => None,
@@ -156,7 +160,7 @@ fn found(server: &Server, outside: &Outside) -> Prepared {
                 url: outside.url.to_string(),
                 unmeasured,
             }),
-            ..record(server, None, status)
+            ..record(server, status)
         },
         access: found.is_ok().then(|| Access::Outside(outside.clone())),
     }
@@ -164,30 +168,22 @@ fn found(server: &Server, outside: &Outside) -> Prepared {
 
 fn unbuilt(server: &Server, status: ServerStatus) -> Prepared {
     Prepared {
-        record: record(server, None, status),
+        record: record(server, status),
         access: None,
     }
 }
 
-fn record(server: &Server, built: Option<&Built>, status: ServerStatus) -> ServerRecord {
+fn record(server: &Server, status: ServerStatus) -> ServerRecord {
     let manifest = &server.manifest;
+    let started = server.started();
     ServerRecord {
         id: server.id.clone(),
         language: manifest.language.clone(),
         framework: manifest.framework.clone(),
-        version: built.and_then(|built| built.version.clone()),
         class: manifest.class.name().to_owned(),
-        source_hash: server
-            .started()
-            .map_or_else(String::new, |started| started.source_hash.clone()),
-        run_command: built.map_or_else(Vec::new, |built| {
-            built.run.iter().map(ToString::to_string).collect()
-        }),
-        artefact_bytes: built.and_then(|built| built.artefact_bytes),
-        build_s: built.and_then(|built| built.build_s),
+        source_hash: started.map_or_else(String::new, |started| started.source_hash.clone()),
         status,
         serves: manifest.workloads.clone(),
-        verified: Vec::new(),
-        outside: None,
+        ..ServerRecord::default()
     }
 }

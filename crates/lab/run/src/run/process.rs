@@ -272,8 +272,9 @@ impl Process {
         match access {
             Access::Start(built) => {
                 let launch = Launch {
+                    certificate: task.tls.as_ref().map(|tls| tls.certificate.clone()),
                     wrapper: wrapper.cloned(),
-                    ..launch(testbed, name, task, built)
+                    ..testbed.launch(name, built)
                 };
                 let probe = &mut |address| probe(&Target::of_started(address, task));
                 let (server, ready) = bring_up(
@@ -424,18 +425,6 @@ impl Process {
 
 fn no_log() -> io::Error {
     io::Error::other("Prony did not start the server, so it cannot count the lines that it logs")
-}
-
-fn launch(testbed: &Testbed, name: &str, task: &Task, built: &Built) -> Launch {
-    Launch {
-        supervisor: testbed.supervisor.clone(),
-        cpus: testbed.cpus.server.clone(),
-        host: testbed.host,
-        assets: testbed.layout.assets_for(&built.folder),
-        certificate: task.tls.as_ref().map(|tls| tls.certificate.clone()),
-        log: testbed.logs.join(format!("{name}.log")),
-        wrapper: None,
-    }
 }
 
 #[cfg(test)]

@@ -457,18 +457,15 @@ impl Trial<'_> {
         load: &LoadResult,
         server: &Process,
     ) -> Result<(), Stop> {
-        let failed = fail_without_responses(load);
-        let (Err(Stop::Failed(kind, message)), true) = (&failed, self.generator().is_elsewhere())
-        else {
-            return failed;
+        let Some(mut message) = why_no_figure(load) else {
+            return Ok(());
         };
-        let address = self.target(server)?.address;
-        Err(Stop::Failed(
-            *kind,
-            format!(
-                "{message}; can the agents reach {address}? See `server_address` in docs/fleet.md"
-            ),
-        ))
+        if self.generator().is_elsewhere() {
+            let address = self.target(server)?.address;
+            message +=
+                &format!("; can the agents reach {address}? See `server_address` in docs/fleet.md");
+        }
+        Err(Stop::Failed(FailureKind::NoResponse, message))
     }
 
     /// After a load, which ends early if the user stops it or the server ends.
@@ -583,16 +580,18 @@ impl Requests {
     }
 }
 
-/// Fails a load without a single ok response, or of a scenario without a single ok flow: it has no figure to compare.
-fn fail_without_responses(load: &LoadResult) -> Result<(), Stop> {
+/// Why a load has no figure to compare: no response was ok, or no flow of a scenario.
+fn why_no_figure(load: &LoadResult) -> Option<String> {
     if load.is_any_ok() {
-        return Ok(());
+        return None;
     }
     if let Some(flows) = &load.flows
         && load.outcomes[Outcome::Ok] > 0
     {
-        let message = format!("no flow was ok under load: {}", flows.why_none_ok());
-        return Err(Stop::Failed(FailureKind::NoResponse, message));
+        return Some(format!(
+            "no flow was ok under load: {}",
+            flows.why_none_ok()
+        ));
     }
     let outcomes = load.outcomes.iter().filter(|(_, count)| *count > 0);
     let outcomes: Vec<String> = outcomes
@@ -611,5 +610,5 @@ fn fail_without_responses(load: &LoadResult) -> Result<(), Stop> {
     if let Some(wrong) = &load.first_wrong {
         message.push_str(&format!("; the first: {}", wrong.detail));
     }
-    Err(Stop::Failed(FailureKind::NoResponse, message))
+    Some(message)
 }

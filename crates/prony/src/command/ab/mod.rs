@@ -253,7 +253,8 @@ impl RevisionSession<'_> {
             return Ok(end);
         }
         let store = arguments.store.open(self.layout)?;
-        let suite = self.suite(&servers);
+        let mut suite = self.suite(&servers);
+        suite.adaptive = measures.adaptive();
         let explain = ExplainPlan::of(ProfilePlan::for_servers(self.pair.len()));
         let testbed = Testbed {
             freshness: Freshness::IfUnchanged,
@@ -261,7 +262,6 @@ impl RevisionSession<'_> {
         };
         let seed = measures.trials.seed();
         let request = RunRequest {
-            adaptive: measures.adaptive(),
             baseline: Some(self.pair[0].id.clone()),
             alike: self.pair.map(|server| server.id.clone()).into(),
             command: arguments::command_line(),

@@ -110,17 +110,11 @@ impl CasePlan {
             ServerRecord {
                 id: tool.id.clone(),
                 language: tool.manifest.title.clone(),
-                framework: String::new(),
                 version: tool.version.clone(),
                 class: "generator".to_owned(),
-                source_hash: String::new(),
-                run_command: Vec::new(),
-                artefact_bytes: None,
-                build_s: None,
                 status: ServerStatus::Ready,
                 serves: able.map(|one| one.case.name.clone()).collect(),
-                verified: Vec::new(),
-                outside: None,
+                ..ServerRecord::default()
             }
         };
         self.tools.iter().map(record).collect()
@@ -214,13 +208,8 @@ impl CasePlan {
         Ok(Measurement {
             load,
             server: Some(sampled.server),
-            startup_ns: None,
-            warm_up: None,
-            search: None,
             noise: sampled.noise,
-            log_lines: None,
-            log_tail: None,
-            user_instructions: None,
+            ..Measurement::default()
         })
     }
 }
@@ -281,7 +270,7 @@ impl TrialRunner for Turns<'_> {
 
     fn report(&mut self, event: RunEvent<'_>) {
         match event {
-            RunEvent::Trial { attempt } if !self.plan.is_quiet => {
+            RunEvent::Trial(attempt) if !self.plan.is_quiet => {
                 let Trial {
                     workload, round, ..
                 } = &attempt.trial;

@@ -1,6 +1,5 @@
 //! What a server responds, so that its responses need not be described by hand.
 
-use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -9,7 +8,7 @@ use prony_model::{Protocol, ServerStatus};
 use prony_run::run::{
     Access, OutsideProcess, Target, Testbed, WrongScheme, is_unavailable, prepare,
 };
-use prony_server::{Built, FreePorts, Launch, Outside, Probe, Server, bring_up};
+use prony_server::{Built, FreePorts, Outside, Probe, Server, bring_up};
 
 use super::routes;
 use crate::view::run_progress;
@@ -148,15 +147,7 @@ fn observe_started(
     built: &Built,
     wanted: &WantedPaths<'_>,
 ) -> Result<Vec<Observed>, NotObserved> {
-    let launch = Launch {
-        supervisor: testbed.supervisor.clone(),
-        cpus: testbed.cpus.server.clone(),
-        host: IpAddr::V4(Ipv4Addr::LOCALHOST),
-        assets: testbed.layout.assets_for(&built.folder),
-        certificate: None,
-        log: testbed.logs.join(format!("{}-init.log", server.id)),
-        wrapper: None,
-    };
+    let launch = testbed.launch(&format!("{}-init", server.id), built);
     let begin = Instant::now();
     let mut probe = |address| {
         let target = Target::plain(address);

@@ -189,7 +189,6 @@ impl<'a> SuiteSession<'a> {
         let (suite, seed) = (&chosen.suite, arguments.trials.seed());
         let (servers, tasks, measures) = (chosen.servers, chosen.tasks, chosen.measures);
         let request = RunRequest {
-            adaptive: suite.adaptive,
             baseline: arguments.baseline.clone(),
             command: arguments::command_line(),
             driver: setup.driver.clone(),

@@ -91,9 +91,7 @@ pub fn run(
         }
         None => u32::MAX,
     };
-    runner.report(RunEvent::Planned {
-        trials: &plan.trials(sure),
-    });
+    runner.report(RunEvent::Planned(&plan.trials(sure)));
     let adaptive = rule.adaptive;
     let per_round = plan.trials(1).len();
     let counted_trial = adaptive.map(|adaptive| adaptive.counted_trial(per_round));
@@ -143,13 +141,6 @@ struct Queued {
     number: u32,
 }
 
-/// How a round ended.
-#[derive(PartialEq)]
-enum RoundEnd {
-    Over,
-    Stopped,
-}
-
 impl RoundRunner<'_> {
     fn run(&mut self, runner: &mut dyn TrialRunner, done: &mut Done) -> Result<(), StoreError> {
         loop {
@@ -166,7 +157,7 @@ impl RoundRunner<'_> {
                 return Ok(());
             }
             done.rounds += 1;
-            if self.round(round, runner)? == RoundEnd::Stopped {
+            if !self.round(round, runner)? {
                 return Ok(());
             }
             if let Some(stopping) = &mut self.stopping {
@@ -192,22 +183,23 @@ impl RoundRunner<'_> {
         measures.filter(lacks_figures).collect()
     }
 
+    /// Runs a round; false if it was stopped.
     fn round(
         &mut self,
         round: Vec<Planned>,
         runner: &mut dyn TrialRunner,
-    ) -> Result<RoundEnd, StoreError> {
+    ) -> Result<bool, StoreError> {
         self.planned += round.len();
         runner.begin_round(&round);
-        runner.report(RunEvent::Round { trials: &round });
+        runner.report(RunEvent::Round(&round));
         let first = |planned| Queued { planned, number: 1 };
         let mut queue: VecDeque<Queued> = round.into_iter().map(first).collect();
         while let Some(queued) = queue.pop_front() {
             let attempt = self.attempt(&queued);
-            runner.report(RunEvent::Trial { attempt: &attempt });
+            runner.report(RunEvent::Trial(&attempt));
             let begun = runner.clock();
             let Some(mut record) = runner.measure(&attempt) else {
-                return Ok(RoundEnd::Stopped);
+                return Ok(false);
             };
             self.attempts += 1;
             record.attempt = attempt.number;
@@ -239,7 +231,7 @@ impl RoundRunner<'_> {
                 });
             }
         }
-        Ok(RoundEnd::Over)
+        Ok(true)
     }
 
     fn attempt(&self, queued: &Queued) -> TrialAttempt {

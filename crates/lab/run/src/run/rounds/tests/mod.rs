@@ -102,7 +102,7 @@ impl TrialRunner for FakeRunner<'_> {
 
     fn report(&mut self, event: RunEvent<'_>) {
         match event {
-            RunEvent::Planned { trials } => self.sure = trials.len(),
+            RunEvent::Planned(trials) => self.sure = trials.len(),
             RunEvent::RoundOver { widest, .. } => self.widest.push(widest),
             RunEvent::TrialOver { again, .. } => self.re_run += usize::from(again),
             _ => {}
