@@ -11,7 +11,6 @@ pub mod load_summary;
 pub mod load_view;
 pub mod objectives;
 pub mod report_files;
-mod run_figures;
 pub mod run_progress;
 pub mod run_view;
 pub mod screen_thread;

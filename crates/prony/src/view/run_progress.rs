@@ -1,6 +1,6 @@
 //! The live view of a run: what runs now, what is done, and the time that is left.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::time::{Duration, Instant};
 
@@ -9,8 +9,8 @@ use prony_live::screen::{
 };
 use prony_load::Progress;
 use prony_model::{
-    FailureKind, MeasuredBy, NoiseCause, ProcessStart, ServerRecord, ServerStatus, Trial,
-    TrialRecord, TrialResult, VerifyResult, VerifyVerdict, WarmUp,
+    CountedRounds, FailureKind, MeasuredBy, Measurement, NoiseCause, ProcessStart, ServerRecord,
+    ServerStatus, Trial, TrialRecord, TrialResult, VerifyResult, VerifyVerdict, WarmUp,
 };
 use prony_present::number;
 use prony_present::words::plural;
@@ -18,12 +18,12 @@ use prony_run::TrialAttempt;
 use prony_run::run::{Finished, RunEvent, RunRequest, TaskContent, run as run_suite};
 use prony_run::{AdaptiveRounds, Measure, Planned};
 use prony_server::Logs;
+use prony_stats::Estimate;
 use prony_store::Store;
 
 use crate::fleet;
 
 use super::minutes;
-use super::run_figures::RunFigures;
 use super::run_view::RunView;
 use super::screen_thread::LiveMode;
 use super::time_left::{TimeLeft, explaining};
@@ -82,7 +82,8 @@ pub(super) struct RunProgress<'a> {
     view: RunView,
     request: &'a RunRequest<'a>,
     model: RunModel,
-    figures: RunFigures,
+    /// Every attempt so far.
+    records: BTreeMap<CellId, Vec<TrialRecord>>,
     /// With adaptive rounds: the widest interval after the last round, and what was left of the budget then.
     compared: Option<(Option<f64>, Duration)>,
     /// The current round. With adaptive rounds, trials of later ones are not expected yet.
@@ -117,7 +118,7 @@ impl<'a> RunProgress<'a> {
             view,
             request,
             model: model(request),
-            figures: RunFigures::default(),
+            records: BTreeMap::new(),
             compared: None,
             round: 0,
             rounds_over: 0,
@@ -497,7 +498,12 @@ impl<'a> RunProgress<'a> {
             TrialResult::Measured(_) if !record.noisy.is_empty() => RoundState::Noisy,
             TrialResult::Measured(_) => RoundState::Done,
         };
-        let figure = self.figures.take(cell, record);
+        // By the rules of the report: over the rounds so far, of the attempts that count.
+        let records = self.records.entry(cell).or_default();
+        records.push(record.clone());
+        let by_round = CountedRounds::of(&*records).by_round(Measurement::headline);
+        let figures: Vec<f64> = by_round.into_values().collect();
+        let figure = Estimate::of(&figures);
         self.model.end(cell, record.trial.round, state, figure);
     }
 

@@ -317,6 +317,21 @@ impl Process {
         }
     }
 
+    /// The server, if Prony started it.
+    fn started(&self) -> Option<&RunningServer> {
+        match self {
+            Self::Started(server) => Some(server),
+            Self::Outside(_) => None,
+        }
+    }
+
+    fn started_mut(&mut self) -> Option<&mut RunningServer> {
+        match self {
+            Self::Started(server) => Some(server),
+            Self::Outside(_) => None,
+        }
+    }
+
     /// What is wrong with the scheme of its URL, if it already ran and anything shows that.
     pub fn wrong_scheme(&self) -> Option<WrongScheme> {
         match self {
@@ -362,55 +377,41 @@ impl Process {
 
     /// What it wrote last, and the paths of its logs.
     pub fn output(&self) -> String {
-        match self {
-            Self::Started(server) => server.logs().shown(),
-            Self::Outside(_) => "Prony did not start it, so it has no log of it".to_owned(),
-        }
+        self.logs().map_or_else(
+            || "Prony did not start it, so it has no log of it".to_owned(),
+            Logs::shown,
+        )
     }
 
     /// How many lines it has written to standard output so far.
     pub fn log_lines(&mut self) -> io::Result<u64> {
-        match self {
-            Self::Started(server) => server.log_lines(),
-            Self::Outside(_) => Err(no_log()),
-        }
+        self.started_mut().ok_or_else(no_log)?.log_lines()
     }
 
     /// How many lines it has written to standard error so far.
     pub fn error_lines(&mut self) -> io::Result<u64> {
-        match self {
-            Self::Started(server) => server.error_lines(),
-            Self::Outside(_) => Err(no_log()),
-        }
+        self.started_mut().ok_or_else(no_log)?.error_lines()
     }
 
     /// Its own folder, if Prony started it and it has one.
     pub(super) fn scratch(&self) -> Option<PathBuf> {
-        match self {
-            Self::Started(server) => server.scratch().map(Path::to_owned),
-            Self::Outside(_) => None,
-        }
+        self.started()?.scratch().map(Path::to_owned)
     }
 
     /// Its logs; `None` if it already ran.
     pub fn logs(&self) -> Option<&Logs> {
-        match self {
-            Self::Started(server) => Some(server.logs()),
-            Self::Outside(_) => None,
-        }
+        self.started().map(RunningServer::logs)
     }
 
     /// The memory that Prony makes it hold, in bytes: none if it would run anyway.
     pub(super) fn held_bytes(&self) -> u64 {
-        match self {
-            Self::Started(server) => server.usage().map_or(0, |usage| usage.resident_bytes),
-            Self::Outside(_) => 0,
-        }
+        let usage = self.started().and_then(|server| server.usage().ok());
+        usage.map_or(0, |usage| usage.resident_bytes)
     }
 
     /// Stops it if Prony started it: SIGTERM, and when `grace` is over, SIGKILL.
     pub fn stop(&mut self, grace: Duration) {
-        if let Self::Started(server) = self {
+        if let Some(server) = self.started_mut() {
             server.stop(grace);
         }
     }

@@ -10,7 +10,7 @@ use super::instrument::NoInstrument;
 use super::rounds::TrialRunner;
 use super::server_pool::{Key, Running, ServerPool};
 use super::session::Session;
-use crate::plan::{Planned, TrialAttempt, Warming};
+use crate::plan::{TrialAttempt, Warming};
 
 /// Starts servers, loads them, and stores the results.
 pub struct Runner<'a> {
@@ -94,13 +94,6 @@ impl TrialRunner for Runner<'_> {
         Some(record)
     }
 
-    fn begin_round(&mut self, trials: &[Planned]) {
-        self.pool.retain(|(server, measure)| {
-            let mut trials = trials.iter();
-            trials.any(|one| one.measure == *measure && one.trial.server == *server)
-        });
-    }
-
     fn store(&mut self, record: TrialRecord) -> Result<(), StoreError> {
         let run = &self.session.request.id;
         let stored = self.session.store.add_trial(run, &record);
@@ -113,6 +106,13 @@ impl TrialRunner for Runner<'_> {
     }
 
     fn report(&mut self, event: RunEvent<'_>) {
+        if let RunEvent::Round(trials) = &event {
+            // Kept servers that no trial of the round uses are no longer needed.
+            self.pool.retain(|(server, measure)| {
+                let mut trials = trials.iter();
+                trials.any(|one| one.measure == *measure && one.trial.server == *server)
+            });
+        }
         self.session.report(event);
     }
 }

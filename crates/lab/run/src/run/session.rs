@@ -1,7 +1,6 @@
 //! A run in progress: what is the same for all of its trials.
 
 use std::collections::BTreeMap;
-use std::iter;
 use std::sync::OnceLock;
 
 use prony_model::ProcessStart;
@@ -11,7 +10,7 @@ use prony_store::Store;
 use super::RunRequest;
 use super::bench::{Task, Testbed};
 use super::event::RunEvent;
-use super::instructions::{CountedRequests, Counter};
+use super::instructions::{Counter, TrialRequests};
 use super::process::Access;
 use super::trial::Trial;
 use crate::plan::TrialAttempt;
@@ -25,7 +24,7 @@ pub struct Session<'a> {
     /// What counts instructions; `None` until a trial needs it.
     pub counter: OnceLock<Result<Counter, String>>,
     /// The requests of each measure that counts instructions, by its index.
-    pub counted_requests: Vec<CountedRequests>,
+    pub counted_requests: Vec<OnceLock<TrialRequests>>,
     observe: &'a dyn Fn(RunEvent<'_>),
 }
 
@@ -35,13 +34,12 @@ impl<'a> Session<'a> {
         store: &'a Store,
         observe: &'a dyn Fn(RunEvent<'_>),
     ) -> Self {
-        let counted_requests = iter::repeat_with(CountedRequests::default);
         Self {
             request,
             access: BTreeMap::new(),
             store,
             counter: OnceLock::new(),
-            counted_requests: counted_requests.take(request.measures.len()).collect(),
+            counted_requests: vec![OnceLock::new(); request.measures.len()],
             observe,
         }
     }

@@ -20,7 +20,7 @@ use prony_run::run::{
     now, prepare,
 };
 use prony_run::{Measure, Suite};
-use prony_server::{Catalogue, Freshness, Layout, MANIFEST_FILE, Server};
+use prony_server::{Catalogue, Freshness, MANIFEST_FILE, Server};
 use prony_stats::LEAST_ROUNDS;
 
 use self::git::{Repository, Shelf};
@@ -151,7 +151,6 @@ fn compare_revisions(
     }
     let session = RevisionSession {
         project: &project,
-        layout,
         arguments,
         interrupt,
         pair: [&base.server, &new.server],
@@ -224,7 +223,6 @@ enum Measured {
 /// Two revisions that are measured in one run.
 struct RevisionSession<'a> {
     project: &'a Project,
-    layout: &'a Layout,
     arguments: &'a Arguments,
     interrupt: &'a Arc<AtomicBool>,
     /// BASE and NEW.
@@ -248,11 +246,11 @@ impl RevisionSession<'_> {
         let id = project::run_id("ab");
         let testbed = arguments
             .build
-            .testbed(self.layout, cpus, &id, self.interrupt)?;
+            .testbed(&self.project.layout, cpus, &id, self.interrupt)?;
         if let Some(end) = self.build(&testbed, &id, &chosen.measures)? {
             return Ok(end);
         }
-        let store = arguments.store.open(self.layout)?;
+        let store = arguments.store.open(&self.project.layout)?;
         let mut suite = self.suite(&servers);
         suite.adaptive = measures.adaptive();
         let explain = ExplainPlan::of(ProfilePlan::for_servers(self.pair.len()));
@@ -281,7 +279,7 @@ impl RevisionSession<'_> {
             return Ok(Measured::NewIsBroken(Box::new(comparison)));
         }
         let comparison = RunSummary::of(&finished.run, &finished.trials);
-        let files = report_files::write_finished(self.layout, &finished, &comparison)?;
+        let files = report_files::write_finished(&self.project.layout, &finished, &comparison)?;
         errln!("{}\n", report_files::places(&files, &store, &finished.run));
         Ok(Measured::Run(Box::new(finished)))
     }
@@ -417,7 +415,7 @@ impl RevisionSession<'_> {
         let is_stdout_taken = takes_stdout(&files);
         let code = judging.conclude(&comparison, files)?;
         explanation_files::conclude(
-            self.layout,
+            &self.project.layout,
             finished,
             Some(self.pair.map(|server| server.id.as_str())),
             is_stdout_taken,

@@ -7,6 +7,7 @@ mod counting;
 mod warm_up;
 
 use std::path::Path;
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use prony_insight::instructions::{Emulator, Function, Messages, NODE_OPTIONS, settings};
@@ -23,7 +24,7 @@ use super::process::{Access, Process};
 use super::server_pool::Running;
 use super::trial::{Loaded, Stop, Trial, load_failed};
 use super::verify::settle_quiet;
-pub use counting::CountedRequests;
+pub use counting::TrialRequests;
 use counting::{BatchCounts, BatchTotals, Batched, Counting};
 use warm_up::{WarmUp, next_batch};
 
@@ -190,14 +191,15 @@ impl Trial<'_> {
         let mut loaded = self.watched_load(running, batches, &mut NoInstrument)?;
         fail_unless_complete(&loaded.load)?;
         let counted = counts.counted().map_err(load_failed)?;
-        self.counted_requests().learn(counted.known.clone());
+        // Those of an earlier trial stay.
+        let _ = self.counted_requests().set(counted.known.clone());
         // The engine knows of no counting, of no warm-up, and of an end in time that only bounds it.
         loaded.load.load = self.load.clone();
         Ok((loaded, recorded(counter, counted, &self.program())))
     }
 
     /// The requests of all trials of its measure.
-    fn counted_requests(&self) -> &CountedRequests {
+    fn counted_requests(&self) -> &OnceLock<TrialRequests> {
         &self.session.counted_requests[self.attempt.measure]
     }
 
@@ -211,7 +213,7 @@ impl Trial<'_> {
         let now = Instant::now();
         let left = ends.map(|ends| ends.saturating_duration_since(now));
         let share_of_left = |share| left.map(|left| left.mul_f64(share));
-        let known = self.counted_requests().known();
+        let known = self.counted_requests().get();
         let warm_up = WarmUp::begin(
             known.map(|known| known.warm_up),
             server.tree(),

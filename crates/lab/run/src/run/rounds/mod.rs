@@ -39,9 +39,6 @@ pub trait TrialRunner {
     /// Runs a trial. `None` if the run was stopped.
     fn measure(&mut self, attempt: &TrialAttempt) -> Option<TrialRecord>;
 
-    /// A round begins with these trials; kept servers that none of them uses are no longer needed.
-    fn begin_round(&mut self, _trials: &[Planned]) {}
-
     /// Stores its result durably.
     fn store(&mut self, record: TrialRecord) -> Result<(), StoreError>;
 
@@ -190,7 +187,6 @@ impl RoundRunner<'_> {
         runner: &mut dyn TrialRunner,
     ) -> Result<bool, StoreError> {
         self.planned += round.len();
-        runner.begin_round(&round);
         runner.report(RunEvent::Round(&round));
         let first = |planned| Queued { planned, number: 1 };
         let mut queue: VecDeque<Queued> = round.into_iter().map(first).collect();

@@ -87,10 +87,6 @@ impl TrialRunner for FakeRunner<'_> {
         Some(plain_trial(attempt.trial.clone(), result))
     }
 
-    fn begin_round(&mut self, trials: &[Planned]) {
-        self.begun.push(trials.len());
-    }
-
     fn store(&mut self, record: TrialRecord) -> Result<(), StoreError> {
         self.stored.push(record);
         Ok(())
@@ -103,6 +99,7 @@ impl TrialRunner for FakeRunner<'_> {
     fn report(&mut self, event: RunEvent<'_>) {
         match event {
             RunEvent::Planned(trials) => self.sure = trials.len(),
+            RunEvent::Round(trials) => self.begun.push(trials.len()),
             RunEvent::RoundOver { widest, .. } => self.widest.push(widest),
             RunEvent::TrialOver { again, .. } => self.re_run += usize::from(again),
             _ => {}
