@@ -21,7 +21,8 @@ use crate::arguments;
 use crate::exit::{FAILURE, INTERRUPTED, Outcome, interrupt_on_signals, usage};
 use crate::project::{self, Project, ServerPath};
 use crate::result_file::{self, ResultFile};
-use crate::view::{explanation_files, run_progress};
+use crate::view::explanation_files::RunExplanation;
+use crate::view::run_progress;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -267,23 +268,22 @@ fn conclude(
 ) -> Outcome {
     let takes_stdout = result_file::takes_stdout(&results);
     let [markdown, json] = results;
-    let (run, explanations) = (&finished.run, &finished.explanations);
-    let differences = &explanation_files::differences(explanations);
-    let folder = layout.runs().join(&run.id);
-    let files = explanation_files::write(&folder, run, explanations, differences)?;
+    let run = &finished.run;
+    let explanation = RunExplanation::of(run, &finished.explanations);
+    let files = explanation.write(&layout.runs().join(&run.id))?;
     errln!(
         "{files}\nrecord   {} (run {})\n",
         store.path().display(),
         run.id
     );
     if let Some(file) = markdown {
-        file.write(&explanation_files::markdown(explanations, differences))?;
+        file.write(&explanation.markdown())?;
     }
     if let Some(file) = json {
-        file.write_json(&explanation_files::json(run, explanations, differences))?;
+        file.write_json(&explanation.json())?;
     }
     if !takes_stdout {
-        explanation_files::show(explanations, differences);
+        explanation.show();
     }
     if let Some(unsaved) = &finished.unsaved {
         return Err(unsaved.to_string().into());

@@ -15,7 +15,7 @@ use crate::exit::Outcome;
 use crate::output;
 use crate::project;
 use crate::result_file;
-use crate::view::explanation_files;
+use crate::view::explanation_files::RunExplanation;
 use crate::view::report_files;
 
 const EXAMPLES: &str = "\
@@ -73,14 +73,14 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     // A run of `prony explain` has no trials.
     let is_ranked = !recorded.trials.is_empty() || recorded.explanations.is_empty();
     if is_ranked {
-        report_files::show(&recorded.run, &comparison);
+        report_files::show(&recorded.run, &comparison, false);
     }
     if let Some(verdict) = Comparison::of_run(&recorded.run, &recorded.trials) {
         let colour = std::io::stdout().is_terminal() && output::shows_colours(&std::io::stdout());
         out!("\n{}", prony_report::compare::terminal(&verdict, colour));
     }
     files?;
-    explanation_files::again(&folder, &recorded.run, &recorded.explanations)?;
+    RunExplanation::of(&recorded.run, &recorded.explanations).again(&folder)?;
     Ok(ExitCode::SUCCESS)
 }
 

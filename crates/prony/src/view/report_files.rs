@@ -39,23 +39,17 @@ pub fn places(files: &ReportFiles, store: &Store, run: &Run) -> String {
     format!("{files}\nrecord   {record} (run {})", run.id)
 }
 
-/// Shows a comparison, and how its run ended if it is not complete.
-pub fn show(run: &Run, comparison: &RunSummary) {
+/// Shows a comparison, and how its run ended if it is not complete; on standard error if a file takes standard output.
+pub fn show(run: &Run, comparison: &RunSummary, is_stdout_taken: bool) {
+    let end = end_of_run(run).map_or_else(String::new, |end| format!("{end}\n"));
+    if is_stdout_taken {
+        err!("{}{end}", terminal(comparison, DEFAULT_WIDTH, false));
+        return;
+    }
     let on_terminal = std::io::stdout().is_terminal();
     let width = if on_terminal { width() } else { DEFAULT_WIDTH };
     let colour = on_terminal && output::shows_colours(&std::io::stdout());
-    out!("{}", terminal(comparison, width, colour));
-    if let Some(end) = end_of_run(run) {
-        outln!("{end}");
-    }
-}
-
-/// The same on standard error, if a file takes standard output.
-pub fn show_on_stderr(run: &Run, comparison: &RunSummary) {
-    err!("{}", terminal(comparison, DEFAULT_WIDTH, false));
-    if let Some(end) = end_of_run(run) {
-        errln!("{end}");
-    }
+    out!("{}{end}", terminal(comparison, width, colour));
 }
 
 /// Writes the reports of a run that has just ended into the run's own folder. If the record could not be kept, they are

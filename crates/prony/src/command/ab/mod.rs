@@ -32,7 +32,8 @@ use crate::arguments;
 use crate::exit::{INTERRUPTED, Outcome, interrupt_on_signals, usage};
 use crate::project::{self, Project, ServerPath};
 use crate::result_file::takes_stdout;
-use crate::view::{explanation_files, report_files, run_progress};
+use crate::view::explanation_files::RunExplanation;
+use crate::view::{report_files, run_progress};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -414,12 +415,9 @@ impl RevisionSession<'_> {
         };
         let is_stdout_taken = takes_stdout(&files);
         let code = judging.conclude(&comparison, files)?;
-        explanation_files::conclude(
-            &self.project.layout,
-            finished,
-            Some(self.pair.map(|server| server.id.as_str())),
-            is_stdout_taken,
-        )?;
+        let pair = self.pair.map(|server| server.id.as_str());
+        RunExplanation::of_pair(&finished.run, &finished.explanations, pair)
+            .conclude(&self.project.layout, is_stdout_taken)?;
         if interrupted {
             return Ok(ExitCode::from(INTERRUPTED));
         }

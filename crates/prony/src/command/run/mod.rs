@@ -27,7 +27,8 @@ use crate::exit::{
 use crate::fleet::Loads;
 use crate::project::{self, Project};
 use crate::result_file::{self, ResultFile};
-use crate::view::{explanation_files, minutes, report_files, run_progress, width};
+use crate::view::explanation_files::RunExplanation;
+use crate::view::{minutes, report_files, run_progress, width};
 
 /// Runs the suite, or all of them, shows the comparison and writes the reports.
 pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
@@ -204,14 +205,10 @@ impl<'a> SuiteSession<'a> {
             result_file::show(&format!("{places}\n\n"), &results);
         }
         // The result comes last, where a terminal shows it, even if the reports could not be written.
-        if result_file::takes_stdout(&results) {
-            report_files::show_on_stderr(&finished.run, &comparison);
-        } else {
-            report_files::show(&finished.run, &comparison);
-        }
         let is_stdout_taken = result_file::takes_stdout(&results);
-        let explained =
-            explanation_files::conclude(&setup.project.layout, &finished, None, is_stdout_taken);
+        report_files::show(&finished.run, &comparison, is_stdout_taken);
+        let explanation = RunExplanation::of(&finished.run, &finished.explanations);
+        let explained = explanation.conclude(&setup.project.layout, is_stdout_taken);
         let written = write(results, &finished, &comparison);
         files?;
         explained?;
