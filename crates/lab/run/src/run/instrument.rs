@@ -3,7 +3,7 @@
 use super::process::Process;
 
 /// Watches a server during a load.
-pub trait Instrument {
+pub(super) trait Instrument {
     /// Called just before the load, warm-up included.
     fn start(&mut self, _server: &Process) {}
 
@@ -12,6 +12,6 @@ pub trait Instrument {
 }
 
 /// Watches nothing.
-pub struct NoInstrument;
+pub(super) struct NoInstrument;
 
 impl Instrument for NoInstrument {}

@@ -13,7 +13,7 @@ use super::session::Session;
 use crate::plan::{TrialAttempt, Warming};
 
 /// Starts servers, loads them, and stores the results.
-pub struct Runner<'a> {
+pub(super) struct Runner<'a> {
     session: &'a Session<'a>,
     /// The trials stored so far.
     trials: &'a mut Vec<TrialRecord>,
@@ -24,7 +24,7 @@ pub struct Runner<'a> {
 
 impl<'a> Runner<'a> {
     /// Begins on a machine with this much memory; `trials` gets the results.
-    pub fn new(
+    pub(super) fn new(
         session: &'a Session<'a>,
         machine_memory_bytes: u64,
         trials: &'a mut Vec<TrialRecord>,
@@ -38,7 +38,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Stops the servers that were kept running. After an interrupt the user does not want to wait, so they are killed.
-    pub fn finish(mut self) {
+    pub(super) fn finish(mut self) {
         if !self.session.is_interrupted() {
             self.pool.retain(|_| false);
         }

@@ -16,20 +16,20 @@ use super::trial::Trial;
 use crate::plan::TrialAttempt;
 
 /// What is measured, where the results go, and who gets to know of it.
-pub struct Session<'a> {
-    pub request: &'a RunRequest<'a>,
+pub(super) struct Session<'a> {
+    pub(super) request: &'a RunRequest<'a>,
     /// How Prony comes to the servers that it can measure, by id.
-    pub access: BTreeMap<String, Access>,
-    pub store: &'a Store,
+    pub(super) access: BTreeMap<String, Access>,
+    pub(super) store: &'a Store,
     /// What counts instructions; `None` until a trial needs it.
-    pub counter: OnceLock<Result<Counter, String>>,
+    pub(super) counter: OnceLock<Result<Counter, String>>,
     /// The requests of each measure that counts instructions, by its index.
-    pub counted_requests: Vec<OnceLock<TrialRequests>>,
+    pub(super) counted_requests: Vec<OnceLock<TrialRequests>>,
     observe: &'a dyn Fn(RunEvent<'_>),
 }
 
 impl<'a> Session<'a> {
-    pub fn new(
+    pub(super) fn new(
         request: &'a RunRequest<'a>,
         store: &'a Store,
         observe: &'a dyn Fn(RunEvent<'_>),
@@ -44,32 +44,32 @@ impl<'a> Session<'a> {
         }
     }
 
-    pub fn testbed(&self) -> &Testbed {
+    pub(super) fn testbed(&self) -> &Testbed {
         &self.request.testbed
     }
 
     /// Reports an event to the observer.
-    pub fn report(&self, event: RunEvent<'_>) {
+    pub(super) fn report(&self, event: RunEvent<'_>) {
         (self.observe)(event);
     }
 
-    pub fn is_interrupted(&self) -> bool {
+    pub(super) fn is_interrupted(&self) -> bool {
         self.testbed().is_interrupted()
     }
 
     /// Whether no more load can be generated: the user stopped it, or an agent was lost.
-    pub fn has_ended(&self) -> bool {
+    pub(super) fn has_ended(&self) -> bool {
         self.is_interrupted() || self.request.generator.lost().is_some()
     }
 
-    pub fn task(&self, workload: &str) -> Option<&Task> {
+    pub(super) fn task(&self, workload: &str) -> Option<&Task> {
         let mut tasks = self.request.tasks.iter();
         tasks.find(|task| task.workload.id == workload)
     }
 
     /// An attempt at a trial; `process` says which process it uses of a server that Prony starts. `None` if there is no
     /// such workload.
-    pub fn trial<'s>(
+    pub(super) fn trial<'s>(
         &'s self,
         attempt: &'s TrialAttempt,
         process: ProcessStart,
@@ -94,7 +94,7 @@ impl<'a> Session<'a> {
 
     /// A load that explains a server: of Prony's own engine, without reports of its progress. `wrapper` runs the server's
     /// command.
-    pub fn explaining_trial<'s>(
+    pub(super) fn explaining_trial<'s>(
         &'s self,
         attempt: &'s TrialAttempt,
         process: ProcessStart,

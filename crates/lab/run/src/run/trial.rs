@@ -33,29 +33,29 @@ use crate::plan::{TrialAttempt, Warming};
 use crate::response::CountedDraws;
 
 /// A trial, ready to be run.
-pub struct Trial<'a> {
-    pub session: &'a Session<'a>,
-    pub access: &'a Access,
-    pub task: &'a Task,
-    pub attempt: &'a TrialAttempt,
+pub(super) struct Trial<'a> {
+    pub(super) session: &'a Session<'a>,
+    pub(super) access: &'a Access,
+    pub(super) task: &'a Task,
+    pub(super) attempt: &'a TrialAttempt,
     /// Its load, with its actual warm-up.
-    pub load: LoadSpec,
+    pub(super) load: LoadSpec,
     /// The tool that generates the load; `None` for Prony's own engine.
-    pub driver: Option<&'a Tool>,
+    pub(super) driver: Option<&'a Tool>,
     /// What runs the server's command; `None` if it runs by itself.
-    pub wrapper: Option<&'a Wrapper>,
+    pub(super) wrapper: Option<&'a Wrapper>,
     /// When the server's process is, or was, started.
-    pub process: ProcessStart,
+    pub(super) process: ProcessStart,
     /// Whether its progress is not reported.
-    pub is_silent: bool,
+    pub(super) is_silent: bool,
 }
 
 /// What a load did, and what it cost.
 pub(super) struct Loaded {
-    pub load: LoadResult,
-    pub metered: Metered,
+    pub(super) load: LoadResult,
+    pub(super) metered: Metered,
     /// `None` if the server logs nothing.
-    pub log_lines: Option<LogLines>,
+    pub(super) log_lines: Option<LogLines>,
 }
 
 /// Why a trial ended without figures.
@@ -72,7 +72,7 @@ pub(super) fn load_failed(error: impl Display) -> Stop {
 impl Trial<'_> {
     /// Runs the trial, with the kept server or a new one; `instrument` watches the server during the load. Returns the
     /// record and, unless the trial failed, the running server; `None` if the trial was interrupted.
-    pub fn run(
+    pub(super) fn run(
         &self,
         kept: Option<Running>,
         instrument: &mut dyn Instrument,

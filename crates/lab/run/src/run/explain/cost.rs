@@ -5,7 +5,7 @@ use prony_model::{CostFigure, CostUnit, Measurement, Outcome};
 use super::instruments::Counters;
 
 /// How many requests or events of a load were ok, warm-up included; `None` if none was.
-pub fn units(measurement: &Measurement, unit: CostUnit) -> Option<f64> {
+pub(super) fn units(measurement: &Measurement, unit: CostUnit) -> Option<f64> {
     let completed = measurement.completed();
     let units = match (unit, &measurement.load.events) {
         (CostUnit::Request, _) => completed,
@@ -20,7 +20,7 @@ pub fn units(measurement: &Measurement, unit: CostUnit) -> Option<f64> {
 }
 
 /// The cost under a load that nothing but counters watched.
-pub fn plain_cost(
+pub(super) fn plain_cost(
     measurement: &Measurement,
     counted: &Counters,
     unit: CostUnit,

@@ -11,7 +11,7 @@ use crate::run::process::Process;
 
 /// Counts what the kernel counts anyway, which costs the server nothing.
 #[derive(Default)]
-pub struct Counters {
+pub(super) struct Counters {
     before: Option<Activity>,
     used: Option<Used>,
     unavailable: Vec<Unavailable>,
@@ -19,7 +19,7 @@ pub struct Counters {
 
 impl Counters {
     /// What the server did, in all.
-    pub fn totals(&self) -> Vec<(CostFigure, f64)> {
+    pub(super) fn totals(&self) -> Vec<(CostFigure, f64)> {
         let Some(used) = &self.used else {
             return Vec::new();
         };
@@ -44,12 +44,12 @@ impl Counters {
     }
 
     /// Threads that used CPU time.
-    pub fn threads(&self) -> Option<f64> {
+    pub(super) fn threads(&self) -> Option<f64> {
         let used = self.used.as_ref().filter(|used| !used.lost_threads)?;
         Some(used.busy_threads as f64)
     }
 
-    pub fn unavailable(self) -> Vec<Unavailable> {
+    pub(super) fn unavailable(self) -> Vec<Unavailable> {
         let of_used = self.used.into_iter().flat_map(|used| used.unavailable);
         of_used.chain(self.unavailable).collect()
     }
@@ -88,7 +88,7 @@ impl Instrument for Counters {
 }
 
 /// Traces system calls.
-pub struct Tracing {
+pub(super) struct Tracing {
     cpus: Vec<usize>,
     running: Option<SystemCalls>,
     traced: Option<Traced>,
@@ -97,7 +97,7 @@ pub struct Tracing {
 
 impl Tracing {
     /// Reads what the kernel writes on these CPUs.
-    pub fn new(cpus: &[usize]) -> Self {
+    pub(super) fn new(cpus: &[usize]) -> Self {
         Self {
             cpus: cpus.to_vec(),
             running: None,
@@ -107,7 +107,7 @@ impl Tracing {
     }
 
     /// Adds the calls for each request to the plain cost of the round, and how much more CPU time a request took.
-    pub fn add_to(&self, round: &mut CostRound, measurement: &Measurement, unit: CostUnit) {
+    pub(super) fn add_to(&self, round: &mut CostRound, measurement: &Measurement, unit: CostUnit) {
         let (Some(traced), Some(units)) = (&self.traced, units(measurement, unit)) else {
             return;
         };
@@ -134,7 +134,7 @@ impl Tracing {
         }
     }
 
-    pub fn into_unavailable(self) -> Vec<Unavailable> {
+    pub(super) fn into_unavailable(self) -> Vec<Unavailable> {
         let of_traced = self.traced.into_iter().flat_map(|it| it.unavailable);
         self.unavailable.into_iter().chain(of_traced).collect()
     }
@@ -159,7 +159,7 @@ impl Instrument for Tracing {
 }
 
 /// Takes profiles.
-pub struct Profiling {
+pub(super) struct Profiling {
     options: Options,
     running: Option<Profiler>,
     profiles: Option<Profiles>,
@@ -168,7 +168,7 @@ pub struct Profiling {
 
 impl Profiling {
     /// Reads samples on these CPUs.
-    pub fn new(plan: &ProfilePlan, cpus: &[usize]) -> Self {
+    pub(super) fn new(plan: &ProfilePlan, cpus: &[usize]) -> Self {
         Self {
             options: Options {
                 frequency_hz: plan.frequency_hz,
@@ -182,7 +182,7 @@ impl Profiling {
     }
 
     /// What was found, once the server has ended: removes what its runtimes left behind for the profile.
-    pub fn into_result(self) -> (Option<Profiles>, Vec<Unavailable>) {
+    pub(super) fn into_result(self) -> (Option<Profiles>, Vec<Unavailable>) {
         if let Some(profiles) = &self.profiles {
             forget(&profiles.processes);
         }

@@ -120,7 +120,7 @@ struct Explained<'a> {
 }
 
 /// Explains each server with each measure that it takes part in. After an interrupt, what is known so far remains.
-pub fn explain<'a>(
+pub(super) fn explain<'a>(
     plan: &'a ExplainPlan,
     servers: &[ServerRecord],
     session: &'a Session<'_>,

@@ -96,11 +96,11 @@ fn instructions(counters: &TreeCounters) -> Result<u64, String> {
 /// The requests of a trial. The first one of a measure finds out how many warm its server up and how many can be counted in
 /// the time that it has, and all others have as many, so that both sides of a comparison do the same.
 #[derive(Clone, Debug)]
-pub struct TrialRequests {
+pub(crate) struct TrialRequests {
     /// How many warm a server up.
-    pub warm_up: u64,
+    pub(super) warm_up: u64,
     /// How many each counted batch has.
-    pub batches: Vec<NonZeroU64>,
+    pub(super) batches: Vec<NonZeroU64>,
 }
 
 /// The counts of the batches of one load.
@@ -139,11 +139,11 @@ pub(super) struct Batched {
 
 /// What the usual batches cost together.
 pub(super) struct BatchTotals {
-    pub count: InstructionCount,
-    pub requests: u64,
+    pub(super) count: InstructionCount,
+    pub(super) requests: u64,
     /// How many requests the trial had.
-    pub known: TrialRequests,
-    pub batches: CountedBatches,
+    pub(super) known: TrialRequests,
+    pub(super) batches: CountedBatches,
 }
 
 impl BatchCounts {

@@ -24,7 +24,7 @@ use super::process::{Access, Process};
 use super::server_pool::Running;
 use super::trial::{Loaded, Stop, Trial, load_failed};
 use super::verify::settle_quiet;
-pub use counting::TrialRequests;
+pub(super) use counting::TrialRequests;
 use counting::{BatchCounts, BatchTotals, Batched, Counting};
 use warm_up::{WarmUp, next_batch};
 
