@@ -1,10 +1,9 @@
 //! Whether the project's servers met the objectives of `prony.toml`.
 
-use std::collections::BTreeMap;
 use std::error::Error;
 
 use prony_model::objective::{Judged, is_missed, judge_rounds};
-use prony_model::{LoadResult, TrialRecord, TrialResult, attempt_that_counts};
+use prony_model::{CountedRounds, LoadResult, Trial, TrialRecord};
 use prony_run::ProjectFile;
 use prony_run::run::Finished;
 
@@ -31,34 +30,33 @@ impl Verdicts {
             return Ok(Self(cases));
         };
         for server in &file.servers {
-            let trials = finished.trials.iter();
-            let own: Vec<_> = trials.filter(|one| one.trial.server == server.id).collect();
-            let mut measures: Vec<&TrialRecord> = Vec::new();
-            for trial in &own {
-                if !measures.iter().any(|one| is_same_measure(one, trial)) {
-                    measures.push(trial);
+            let is_same = |one: &TrialRecord, other: &Trial| {
+                one.is_of(&server.id, &other.workload, &other.load)
+            };
+            let mut measures: Vec<&Trial> = Vec::new();
+            for one in &finished.trials {
+                let is_known = measures.iter().any(|trial| is_same(one, trial));
+                if one.trial.server == server.id && !is_known {
+                    measures.push(&one.trial);
                 }
             }
-            for measure in &measures {
-                let trials = own.iter().copied();
-                let rounds = rounds(trials.filter(|one| is_same_measure(one, measure)));
+            for &trial in &measures {
+                let trials = finished.trials.iter().filter(|one| is_same(one, trial));
+                let measured = trials.filter(|one| one.measurement().is_some());
+                let rounds = CountedRounds::of(measured).measurements();
                 if rounds.is_empty() {
                     continue;
                 }
-                let trial = &measure.trial;
-                let is_alone = measures
-                    .iter()
-                    .filter(|one| one.trial.workload == trial.workload)
-                    .nth(1)
-                    .is_none();
+                let loads: Vec<&LoadResult> = rounds.iter().map(|one| &one.load).collect();
+                let mut alike = measures.iter().filter(|one| one.workload == trial.workload);
                 let name = format!("{} × {}", server.id, trial.workload);
                 cases.push(Case {
-                    name: if is_alone {
+                    name: if alike.nth(1).is_none() {
                         name
                     } else {
                         format!("{name}, {}", prony_present::load::short(&trial.load))
                     },
-                    judged: judge_rounds(objectives, &rounds)?,
+                    judged: judge_rounds(objectives, &loads)?,
                 });
             }
         }
@@ -81,31 +79,4 @@ impl Verdicts {
         }
         text
     }
-}
-
-/// Whether they are rounds of the same measure; the seed of the load differs from round to round.
-fn is_same_measure(one: &TrialRecord, other: &TrialRecord) -> bool {
-    let load = |record: &TrialRecord| {
-        let mut load = record.trial.load.clone();
-        load.seed = 0;
-        load
-    };
-    one.trial.workload == other.trial.workload && load(one) == load(other)
-}
-
-/// The load of each round that was measured, by the attempt that counts.
-fn rounds<'a>(trials: impl Iterator<Item = &'a TrialRecord>) -> Vec<&'a LoadResult> {
-    let mut rounds: BTreeMap<u32, Vec<&TrialRecord>> = BTreeMap::new();
-    for trial in trials {
-        if matches!(trial.result, TrialResult::Measured(_)) {
-            rounds.entry(trial.trial.round).or_default().push(trial);
-        }
-    }
-    let counts = rounds.into_values().filter_map(attempt_that_counts);
-    counts
-        .filter_map(|trial| match &trial.result {
-            TrialResult::Measured(measurement) => Some(&measurement.load),
-            _ => None,
-        })
-        .collect()
 }
