@@ -58,25 +58,24 @@ impl Agents {
     }
 }
 
-impl Generator<'static> {
-    /// This process.
-    pub fn this_process() -> Self {
+impl<'a> Generator<'a> {
+    /// This process, if there are no agents; otherwise `runner` runs the loads of the agents.
+    fn new(runner: &'a dyn LoadRunner, agents: Option<Agents>) -> Self {
         Self {
-            runner: &ThisProcess,
-            agents: None,
+            runner,
+            agents,
             lost: OnceCell::new(),
         }
     }
-}
 
-impl<'a> Generator<'a> {
+    /// This process.
+    pub fn this_process() -> Self {
+        Self::new(&ThisProcess, None)
+    }
+
     /// Agents, whose loads `runner` runs.
     pub fn agents(runner: &'a dyn LoadRunner, agents: Agents) -> Self {
-        Self {
-            runner,
-            agents: Some(agents),
-            lost: OnceCell::new(),
-        }
+        Self::new(runner, Some(agents))
     }
 
     /// The agents; `None` if this process generates the loads.

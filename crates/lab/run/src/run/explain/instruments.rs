@@ -3,6 +3,7 @@
 use prony_insight::profile::{Options, Profiler, Profiles, forget};
 use prony_insight::trace::{Activity, SystemCalls, Traced, Used, is_write};
 use prony_model::{CostFigure, CostRound, CostUnit, Measurement, Unavailable};
+use prony_server::ProcessTree;
 
 use super::cost::units;
 use super::{ProfilePlan, unavailable};
@@ -55,25 +56,28 @@ impl Counters {
     }
 
     fn read(&mut self, server: &Process) -> Option<Activity> {
-        match activity(server) {
-            Ok(activity) => Some(activity),
-            Err(unavailable) => {
-                self.unavailable.push(unavailable);
-                None
-            }
-        }
+        known(activity(server), &mut self.unavailable)
     }
 }
 
 fn activity(server: &Process) -> Result<Activity, Unavailable> {
     let what = "context switches, page faults, threads and memory";
-    let why = |why: String| unavailable(what, why);
-    let tree = server.tree().ok_or_else(|| why(INVISIBLE.into()))?;
-    let pids = tree.pids().map_err(|error| why(error.to_string()))?;
-    Activity::read(&pids).map_err(|error| why(error.to_string()))
+    let why = |error: &dyn ToString| unavailable(what, error.to_string());
+    let pids = visible(server, what)?.pids().map_err(|error| why(&error))?;
+    Activity::read(&pids).map_err(|error| why(&error))
 }
 
-const INVISIBLE: &str = "Prony cannot see the server's processes";
+/// The processes of a server of which `what` is to be measured.
+fn visible(server: &Process, what: &str) -> Result<ProcessTree, Unavailable> {
+    let invisible = "Prony cannot see the server's processes";
+    let tree = server.tree();
+    tree.ok_or_else(|| unavailable(what, invisible.to_owned()))
+}
+
+/// What was measured; otherwise notes what is unavailable.
+fn known<T>(measured: Result<T, Unavailable>, unavailable: &mut Vec<Unavailable>) -> Option<T> {
+    measured.map_err(|missing| unavailable.push(missing)).ok()
+}
 
 impl Instrument for Counters {
     fn start(&mut self, server: &Process) {
@@ -142,15 +146,9 @@ impl Tracing {
 
 impl Instrument for Tracing {
     fn start(&mut self, server: &Process) {
-        let Some(tree) = server.tree() else {
-            let missing = unavailable("system calls by name", INVISIBLE.into());
-            self.unavailable.push(missing);
-            return;
-        };
-        match SystemCalls::start(|| tree.threads(), &self.cpus) {
-            Ok(running) => self.running = Some(running),
-            Err(unavailable) => self.unavailable.push(unavailable),
-        }
+        let started = visible(server, "system calls by name")
+            .and_then(|tree| SystemCalls::start(|| tree.threads(), &self.cpus));
+        self.running = known(started, &mut self.unavailable);
     }
 
     fn finish(&mut self, _: &Process) {
@@ -192,15 +190,9 @@ impl Profiling {
 
 impl Instrument for Profiling {
     fn start(&mut self, server: &Process) {
-        let Some(tree) = server.tree() else {
-            let missing = unavailable("profiles", INVISIBLE.into());
-            self.unavailable.push(missing);
-            return;
-        };
-        match Profiler::start(self.options.clone(), move || tree.threads()) {
-            Ok(running) => self.running = Some(running),
-            Err(unavailable) => self.unavailable.push(unavailable),
-        }
+        let started = visible(server, "profiles")
+            .and_then(|tree| Profiler::start(self.options.clone(), move || tree.threads()));
+        self.running = known(started, &mut self.unavailable);
     }
 
     fn finish(&mut self, _: &Process) {
@@ -208,12 +200,9 @@ impl Instrument for Profiling {
             return;
         };
         // How many requests there were is known only after the trial.
-        match running.finish(1.0) {
-            Ok(mut profiles) => {
-                self.unavailable.append(&mut profiles.unavailable);
-                self.profiles = Some(profiles);
-            }
-            Err(unavailable) => self.unavailable.push(unavailable),
+        if let Some(mut profiles) = known(running.finish(1.0), &mut self.unavailable) {
+            self.unavailable.append(&mut profiles.unavailable);
+            self.profiles = Some(profiles);
         }
     }
 }

@@ -201,10 +201,10 @@ impl RoundRunner<'_> {
             record.attempt = attempt.number;
             record.noisy = match &mut record.result {
                 TrialResult::Measured(measurement) => {
-                    let Planned { trial, measure } = &queued.planned;
-                    self.measured.insert((trial.server.clone(), *measure));
-                    self.warm_ups.learn(&trial.server, *measure, measurement);
-                    self.confirmed(&queued, noise_causes(measurement))
+                    let server = &attempt.trial.server;
+                    self.measured.insert((server.clone(), attempt.measure));
+                    self.warm_ups.learn(server, attempt.measure, measurement);
+                    self.confirmed(&attempt, noise_causes(measurement))
                 }
                 TrialResult::Failed { .. } => Vec::new(),
             };
@@ -212,7 +212,7 @@ impl RoundRunner<'_> {
                 let took = runner.clock().saturating_sub(begun);
                 stopping.take(queued.planned.measure, &record, took);
             }
-            let again = self.is_re_run(&queued, &attempt, &record);
+            let again = self.is_re_run(&attempt, &record);
             runner.report(RunEvent::TrialOver {
                 record: &record,
                 again,
@@ -257,12 +257,16 @@ impl RoundRunner<'_> {
     }
 
     /// What disturbed a trial. A rising rate counts only if it is the server's own warm-up.
-    fn confirmed(&mut self, queued: &Queued, mut causes: Vec<NoiseCause>) -> Vec<NoiseCause> {
+    fn confirmed(
+        &mut self,
+        attempt: &TrialAttempt,
+        mut causes: Vec<NoiseCause>,
+    ) -> Vec<NoiseCause> {
         // If the machine was disturbed too, the rate may have risen because the disturbance ended.
         if !causes.iter().any(NoiseCause::is_from_outside) {
-            let Planned { trial, measure } = &queued.planned;
             let rose = !causes.is_empty();
-            if !self.warm_ups.count_rise(&trial.server, *measure, rose) {
+            let server = &attempt.trial.server;
+            if !self.warm_ups.count_rise(server, attempt.measure, rose) {
                 causes.clear();
             }
         }
@@ -270,7 +274,7 @@ impl RoundRunner<'_> {
     }
 
     /// Whether to re-run a trial: something from outside disturbed it, or its warm-up was too short and can be longer.
-    fn is_re_run(&mut self, queued: &Queued, attempt: &TrialAttempt, record: &TrialRecord) -> bool {
+    fn is_re_run(&mut self, attempt: &TrialAttempt, record: &TrialRecord) -> bool {
         let measurement = match record.measurement() {
             Some(measurement) if !record.noisy.is_empty() => measurement,
             _ => return false,
@@ -278,10 +282,10 @@ impl RoundRunner<'_> {
         let is_worth_it = record.noisy.iter().any(NoiseCause::is_from_outside)
             || self.warm_ups.lengthen(
                 &attempt.trial.server,
-                queued.planned.measure,
+                attempt.measure,
                 attempt.warmup_s,
                 measurement.load.duration_s,
             );
-        is_worth_it && queued.number < MOST_ATTEMPTS && self.re_run < most_re_runs(self.planned)
+        is_worth_it && attempt.number < MOST_ATTEMPTS && self.re_run < most_re_runs(self.planned)
     }
 }
