@@ -72,37 +72,20 @@ pub struct Target {
 /// Why there is no server that responds as expected.
 #[derive(Debug, thiserror::Error)]
 pub enum AccessError {
-    /// Prony cannot start it.
     #[error(transparent)]
     BringUp(#[from] BringUpError),
-    /// It should already run, and does not.
     #[error(transparent)]
     NotListening(#[from] NotListening),
-    /// The user stopped it.
     #[error("interrupted")]
     Interrupted,
-    /// Its certificates cannot be checked, or those for it cannot be presented.
     #[error("{}{}", .0, advice_on_files(.0))]
     Tls(#[from] TlsError),
-    /// It already runs, and its URL has the wrong scheme.
     #[error("{}", .0.in_project_file())]
     WrongScheme(WrongScheme),
-    /// It already runs, and does not respond.
     #[error("the server at {url} sent no complete response: {why}")]
-    Silent {
-        /// Its URL.
-        url: String,
-        /// The error of the request.
-        why: String,
-    },
-    /// It already runs, and responds wrongly.
+    Silent { url: String, why: String },
     #[error("the server at {url} sends a wrong response: {mismatch}")]
-    Wrong {
-        /// Its URL.
-        url: String,
-        /// What was expected, and what was received.
-        mismatch: String,
-    },
+    Wrong { url: String, mismatch: String },
 }
 
 impl AccessError {
@@ -187,6 +170,32 @@ impl OutsideProcess {
         })
     }
 
+    /// Finds the server, which `probe` must find ready at once.
+    fn find_right(
+        description: &Outside,
+        testbed: &Testbed,
+        task: &Task,
+        probe: &mut dyn FnMut(&Target) -> Probe,
+    ) -> Result<Self, AccessError> {
+        let process = Self::find(description)?;
+        let url = process.url();
+        let probed = probe(&process.target(task.workload.protocol())?);
+        // After an interrupt the user does not want to wait for what the server says to that.
+        if probed != Probe::Right
+            && !testbed.is_interrupted()
+            && let Some(wrong) = process.wrong_scheme()
+        {
+            return Err(AccessError::WrongScheme(wrong));
+        }
+        match probed {
+            Probe::Right => Ok(process),
+            Probe::NotYet(why) => Err(AccessError::Silent { url, why }),
+            Probe::Unavailable(mismatch) | Probe::Wrong(mismatch) => {
+                Err(AccessError::Wrong { url, mismatch })
+            }
+        }
+    }
+
     /// Where it listens.
     pub fn server(&self) -> &ListeningServer {
         &self.server
@@ -253,60 +262,37 @@ impl Process {
         wrapper: Option<&Wrapper>,
         probe: &mut dyn FnMut(&Target) -> Probe,
     ) -> Result<(Self, Option<Ready>), AccessError> {
-        let brought_up = Self::find_ready(testbed, name, task, access, wrapper, probe);
-        match brought_up {
-            // A probe that was interrupted has no response.
-            Err(_) if testbed.is_interrupted() => Err(AccessError::Interrupted),
-            brought_up => brought_up,
-        }
-    }
-
-    fn find_ready(
-        testbed: &Testbed,
-        name: &str,
-        task: &Task,
-        access: &Access,
-        wrapper: Option<&Wrapper>,
-        probe: &mut dyn FnMut(&Target) -> Probe,
-    ) -> Result<(Self, Option<Ready>), AccessError> {
-        match access {
+        let brought_up = match access {
             Access::Start(built) => {
                 let launch = Launch {
                     certificate: task.tls.as_ref().map(|tls| tls.certificate.clone()),
                     wrapper: wrapper.cloned(),
                     ..testbed.launch(name, built)
                 };
-                let probe = &mut |address| probe(&Target::of_started(address, task));
-                let (server, ready) = bring_up(
+                let started = bring_up(
                     built,
                     &launch,
                     &mut FreePorts,
-                    probe,
+                    &mut |address| probe(&Target::of_started(address, task)),
                     testbed.ready_timeout,
                     &testbed.interrupt,
-                )?;
-                Ok((Self::Started(server), Some(ready)))
+                );
+                let started = started.map(|(server, ready)| (Self::Started(server), Some(ready)));
+                started.map_err(AccessError::from)
             }
             Access::Outside(description) => {
-                let process = OutsideProcess::find(description)?;
-                let url = process.url();
-                let probed = probe(&process.target(task.workload.protocol())?);
-                // After an interrupt the user does not want to wait for what the server says to that.
-                if probed != Probe::Right
-                    && !testbed.is_interrupted()
-                    && let Some(wrong) = process.wrong_scheme()
-                {
-                    return Err(AccessError::WrongScheme(wrong));
-                }
-                match probed {
-                    Probe::Right => Ok((Self::Outside(process), None)),
-                    Probe::NotYet(why) => Err(AccessError::Silent { url, why }),
-                    Probe::Unavailable(mismatch) | Probe::Wrong(mismatch) => {
-                        Err(AccessError::Wrong { url, mismatch })
-                    }
-                }
+                let found = OutsideProcess::find_right(description, testbed, task, probe);
+                found.map(|process| (Self::Outside(process), None))
             }
-        }
+        };
+        // A probe that was interrupted has no response.
+        brought_up.map_err(|error| {
+            if testbed.is_interrupted() {
+                AccessError::Interrupted
+            } else {
+                error
+            }
+        })
     }
 
     /// Where a task is requested.
