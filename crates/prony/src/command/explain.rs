@@ -165,24 +165,24 @@ impl Arguments {
                 "these servers serve no workload in common; choose with --workload",
             ));
         }
+        let threads = load_threads(self.cpus.assign()?.load.len());
         ids.iter()
             .map(|id| {
-                let mut measure = self.measure(id)?;
+                let mut measure = self.measure(id, threads);
                 measure.load = workloads.get(id)?.under(measure.load);
                 Ok(measure)
             })
             .collect()
     }
 
-    fn measure(&self, workload: &str) -> Result<Measure, Box<dyn Error>> {
-        let threads = load_threads(self.cpus.assign()?.load.len()).min(self.connections);
+    fn measure(&self, workload: &str, threads: usize) -> Measure {
         let warmup = self.trials.warmup.unwrap_or(WARMUP);
-        Ok(Measure {
+        Measure {
             workload: workload.to_owned(),
             load: LoadSpec {
                 shape: LoadShape::Closed,
                 connections: self.connections,
-                threads,
+                threads: threads.min(self.connections),
                 duration_s: Some(self.duration.as_secs_f64()),
                 warmup_s: warmup.as_secs_f64(),
                 timeout_s: TIMEOUT.as_secs_f64(),
@@ -191,7 +191,7 @@ impl Arguments {
             // There are no trials that would be ranked.
             rounds: 0,
             warmup_limit_s: self.trials.limit(WARMUP_LIMIT).as_secs_f64(),
-        })
+        }
     }
 
     fn plan(&self, servers: usize) -> ExplainPlan {

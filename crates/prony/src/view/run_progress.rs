@@ -181,7 +181,7 @@ impl<'a> RunProgress<'a> {
             }
             RunEvent::Prepared(server) => {
                 self.server(&server.id, readiness(server, Readiness::Prepared));
-                self.say_status(&server.status, &prepared(server));
+                self.say_of_server(server.status == ServerStatus::Ready, &prepared(server));
             }
             RunEvent::Verifying(server) => self.server(server, Readiness::Verifying),
             RunEvent::Verified { server, logs } => self.verified(server, logs),
@@ -250,31 +250,26 @@ impl<'a> RunProgress<'a> {
         self.view.warn(line);
     }
 
-    /// A line about a server, which is a warning unless the server is ready.
-    fn say_status(&mut self, status: &ServerStatus, line: &str) {
-        match status {
-            ServerStatus::Ready => self.print(RunNoteKind::Plain, line),
-            _ => self.warn(RunNoteKind::Failed, line),
+    /// A line about a server, which is a warning if something is wrong with it.
+    fn say_of_server(&mut self, is_right: bool, line: &str) {
+        if is_right {
+            self.print(RunNoteKind::Plain, line);
+        } else {
+            self.warn(RunNoteKind::Failed, line);
         }
     }
 
     fn verified(&mut self, server: &ServerRecord, logs: &[Logs]) {
         let right = |result: &VerifyResult| result.verdict == VerifyVerdict::Right;
         let (lines, is_right) = (verified(server), server.verified.iter().all(right));
-        self.server(
-            &server.id,
-            if is_right {
-                readiness(server, |_| Readiness::Verified)
-            } else {
-                Readiness::Wrong(lines.join("; "))
-            },
-        );
+        let state = if is_right {
+            readiness(server, |_| Readiness::Verified)
+        } else {
+            Readiness::Wrong(lines.join("; "))
+        };
+        self.server(&server.id, state);
         for line in &lines {
-            if is_right {
-                self.say_status(&server.status, line);
-            } else {
-                self.warn(RunNoteKind::Failed, line);
-            }
+            self.say_of_server(is_right && server.status == ServerStatus::Ready, line);
         }
         for logs in logs {
             let line = format!("logs     {}: {}", server.id, logs.paths());

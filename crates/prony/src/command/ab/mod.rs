@@ -16,8 +16,7 @@ use prony_model::{AB, CEILING, RunEnd, ServerRecord, ServerStatus};
 use prony_report::RunSummary;
 use prony_report::compare::{Comparison, Named, Side};
 use prony_run::run::{
-    Counter, ExplainPlan, Finished, Prepared, ProfilePlan, RunRequest, Testbed, limits_of_counting,
-    now, prepare,
+    Counter, ExplainPlan, Finished, Prepared, RunRequest, Testbed, limits_of_counting, now, prepare,
 };
 use prony_run::{Measure, Suite};
 use prony_server::{Catalogue, Freshness, MANIFEST_FILE, Server};
@@ -245,26 +244,25 @@ impl RevisionSession<'_> {
             .filter(|one| !counts && project::serves_any(one, &chosen.measures));
         let servers: Vec<&Server> = ceiling.into_iter().chain(self.pair).collect();
         let id = project::run_id("ab");
-        let testbed = arguments
-            .build
-            .testbed(&self.project.layout, cpus, &id, self.interrupt)?;
+        let mut testbed =
+            arguments
+                .build
+                .testbed(&self.project.layout, cpus, &id, self.interrupt)?;
         if let Some(end) = self.build(&testbed, &id, &chosen.measures)? {
             return Ok(end);
         }
         let store = arguments.store.open(&self.project.layout)?;
         let mut suite = self.suite(&servers);
         suite.adaptive = measures.adaptive();
-        let explain = ExplainPlan::of(ProfilePlan::for_servers(self.pair.len()));
-        let testbed = Testbed {
-            freshness: Freshness::IfUnchanged,
-            ..testbed
-        };
+        testbed.freshness = Freshness::IfUnchanged;
         let seed = measures.trials.seed();
         let request = RunRequest {
             baseline: Some(self.pair[0].id.clone()),
             alike: self.pair.map(|server| server.id.clone()).into(),
             command: arguments::command_line(),
-            explain: arguments.explain.then_some(explain),
+            explain: arguments
+                .explain
+                .then(|| ExplainPlan::for_servers(self.pair.len())),
             ..RunRequest::new(
                 id,
                 testbed,

@@ -14,7 +14,7 @@ use prony_model::{RunEnd, ServerStatus, TrialResult, VerifyVerdict};
 use prony_present::terminal::listing;
 use prony_present::words::plural;
 use prony_report::{RunSummary, junit, markdown};
-use prony_run::run::{ExplainPlan, Finished, ProfilePlan, RunRequest, Testbed};
+use prony_run::run::{ExplainPlan, Finished, RunRequest};
 use prony_store::{Store, export_json};
 
 pub use self::choice::Arguments;
@@ -179,14 +179,11 @@ impl<'a> SuiteSession<'a> {
                 measure.load.threads = agents.threads_of(&measure.load);
             }
         }
-        let testbed = arguments
-            .build
-            .testbed(&setup.project.layout, cpus, &id, &self.interrupt)?;
-        let explain = ExplainPlan::of(ProfilePlan::for_servers(1));
-        let testbed = Testbed {
-            host: setup.host(&chosen.servers)?,
-            ..testbed
-        };
+        let mut testbed =
+            arguments
+                .build
+                .testbed(&setup.project.layout, cpus, &id, &self.interrupt)?;
+        testbed.host = setup.host(&chosen.servers)?;
         let (suite, seed) = (&chosen.suite, arguments.trials.seed());
         let (servers, tasks, measures) = (chosen.servers, chosen.tasks, chosen.measures);
         let request = RunRequest {
@@ -194,7 +191,7 @@ impl<'a> SuiteSession<'a> {
             command: arguments::command_line(),
             driver: setup.driver.clone(),
             generator: self.loads.generator(),
-            explain: arguments.explain.then_some(explain),
+            explain: arguments.explain.then(|| ExplainPlan::for_servers(1)),
             ..RunRequest::new(id, testbed, suite, servers, tasks, measures, seed)
         };
         let finished = run_progress::run(&request, &self.store, arguments.live.mode())?;

@@ -39,12 +39,12 @@ pub struct ExplainPlan {
 }
 
 impl ExplainPlan {
-    /// Five rounds of a second, and a profile.
-    pub fn of(profile: ProfilePlan) -> Self {
+    /// Five rounds of a second, and a profile of each of this many servers.
+    pub fn for_servers(servers: usize) -> Self {
         Self {
             rounds: 5,
             duration: Duration::from_secs(1),
-            profile: Some(profile),
+            profile: Some(ProfilePlan::for_servers(servers)),
         }
     }
 }
