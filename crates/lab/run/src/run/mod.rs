@@ -52,7 +52,7 @@ pub use generator::{Agents, Generator};
 pub use instructions::{Counter, limits_of_counting};
 pub use prepare::{Prepared, prepare};
 pub use process::{Access, OutsideProcess, Process, Target, tls_settings};
-pub use rounds::{Done, Rule, TrialRunner, most_re_runs, run as run_rounds};
+pub use rounds::{RoundRules, RoundsRun, TrialRunner, most_re_runs, run as run_rounds};
 pub use verify::{Verification, is_unavailable, start_ready, verify_server};
 pub use wrong_scheme::{WrongScheme, other_scheme};
 
@@ -327,14 +327,14 @@ impl Session<'_> {
         let request = self.request;
         let plan = plan(request, run);
         let servers: Vec<String> = run.servers.iter().map(|one| one.id.clone()).collect();
-        let rule = rounds::Rule {
+        let rule = rounds::RoundRules {
             adaptive: request.suite.adaptive,
             baseline: request.baseline.as_deref(),
             servers: &servers,
             alike: &request.alike,
         };
         let mut runner = Runner::new(self, run.machine.memory_bytes, trials);
-        let mut done = rounds::Done::default();
+        let mut done = rounds::RoundsRun::default();
         let ended = rounds::run(plan, &rule, &mut runner, &mut done);
         runner.finish();
         let lost = request.generator.lost();

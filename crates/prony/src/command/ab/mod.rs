@@ -22,7 +22,7 @@ use prony_run::{Measure, Suite};
 use prony_server::{Catalogue, Freshness, MANIFEST_FILE, Server};
 use prony_stats::LEAST_ROUNDS;
 
-use self::git::{Repository, Shelf};
+use self::git::{Checkouts, Repository};
 use self::measures::{By, MeasureFlags};
 use self::revision::WantedRevision;
 use super::compare::{ComparisonFiles, Judging};
@@ -134,14 +134,14 @@ fn compare_revisions(
     let started = revision::started(&server)?;
     let arguments = &arguments.with_a_counter();
     let repository = Repository::of(&server.folder)?;
-    let shelf = Shelf::open(&layout.state(), arguments.keep)?;
+    let checkouts = Checkouts::open(&layout.state(), arguments.keep)?;
     let [base, new] = WantedRevision::two(
         &repository,
         (&server, started),
         [&arguments.rev1, &arguments.rev2],
     )?;
-    let base = base.fetch(&repository, &shelf, &project)?;
-    let new = new.fetch(&repository, &shelf, &project)?;
+    let base = base.fetch(&repository, &checkouts, &project)?;
+    let new = new.fetch(&repository, &checkouts, &project)?;
     if interrupt.load(Relaxed) {
         return Ok(ExitCode::from(INTERRUPTED));
     }

@@ -13,7 +13,7 @@ use prony_model::{
 };
 use prony_present::number;
 use prony_reference::script::{Freeze, Script, even_arrivals};
-use prony_run::run::{Done, DriverRun, Rule, RunEvent, TrialRunner, now, run_rounds};
+use prony_run::run::{DriverRun, RoundRules, RoundsRun, RunEvent, TrialRunner, now, run_rounds};
 use prony_run::{Measure, Plan, TrialAttempt};
 use prony_server::Sampler;
 use prony_store::StoreError;
@@ -139,7 +139,7 @@ impl CasePlan {
             cases.any(|one| one.case.name == measure.workload && !one.cannot.contains_key(tool))
         };
         let plan = Plan::interleaved(&ids, &measures, takes_part, self.seed);
-        let rule = Rule {
+        let rule = RoundRules {
             adaptive: None,
             baseline: None,
             servers: &ids,
@@ -151,7 +151,7 @@ impl CasePlan {
             begun: Instant::now(),
             trials: Vec::new(),
         };
-        run_rounds(plan, &rule, &mut turns, &mut Done::default())?;
+        run_rounds(plan, &rule, &mut turns, &mut RoundsRun::default())?;
         Ok(turns.trials)
     }
 

@@ -50,7 +50,7 @@ pub trait TrialRunner {
 }
 
 /// What decides the number of rounds.
-pub struct Rule<'a> {
+pub struct RoundRules<'a> {
     /// How rounds are added as needed; `None` for a fixed number.
     pub adaptive: Option<AdaptiveRounds>,
     /// The server chosen to compare the others with.
@@ -64,7 +64,7 @@ pub struct Rule<'a> {
 
 /// How the rounds went.
 #[derive(Debug, Default, PartialEq)]
-pub struct Done {
+pub struct RoundsRun {
     /// How many began.
     pub rounds: u32,
     /// If rounds were added as needed, why each measure got no more of them.
@@ -77,9 +77,9 @@ pub struct Done {
 /// If a trial cannot be stored. No further trial runs then, and `done` describes the rounds so far.
 pub fn run(
     plan: Plan,
-    rule: &Rule<'_>,
+    rule: &RoundRules<'_>,
     runner: &mut dyn TrialRunner,
-    done: &mut Done,
+    done: &mut RoundsRun,
 ) -> Result<(), StoreError> {
     let sure = match rule.adaptive {
         Some(_) => {
@@ -139,7 +139,11 @@ struct Queued {
 }
 
 impl RoundRunner<'_> {
-    fn run(&mut self, runner: &mut dyn TrialRunner, done: &mut Done) -> Result<(), StoreError> {
+    fn run(
+        &mut self,
+        runner: &mut dyn TrialRunner,
+        done: &mut RoundsRun,
+    ) -> Result<(), StoreError> {
         loop {
             let hopeless = self.hopeless(done.rounds);
             if let Some(stopping) = &mut self.stopping {

@@ -153,15 +153,15 @@ fn plan(rounds: &[u32]) -> Plan {
 }
 
 /// Runs the rounds and returns how they went.
-fn go(plan: Plan, adaptive: Option<AdaptiveRounds>, runner: &mut FakeRunner<'_>) -> Done {
+fn go(plan: Plan, adaptive: Option<AdaptiveRounds>, runner: &mut FakeRunner<'_>) -> RoundsRun {
     let alike = std::mem::take(&mut runner.alike);
-    let rule = Rule {
+    let rule = RoundRules {
         adaptive,
         baseline: None,
         servers: &servers(),
         alike: &alike,
     };
-    let mut done = Done::default();
+    let mut done = RoundsRun::default();
     run(plan, &rule, runner, &mut done).unwrap();
     done
 }
