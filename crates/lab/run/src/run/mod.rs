@@ -223,8 +223,6 @@ fn new_run(request: &RunRequest<'_>) -> Run {
         title: request.suite.title.clone(),
         notes: notes(request),
         started_at: now(),
-        finished_at: None,
-        end: RunEnd::Open,
         // All crates have the version of the program.
         prony_version: env!("CARGO_PKG_VERSION").into(),
         command: request.command.clone(),
@@ -233,7 +231,6 @@ fn new_run(request: &RunRequest<'_>) -> Run {
         machine: prony_kernel::detect_machine(),
         cpus: request.generator.cpus(&request.testbed),
         fleet: request.generator.recorded(),
-        servers: Vec::new(),
         published: published(request),
         baseline: request.baseline.clone(),
         adaptive: request.suite.adaptive.map(|adaptive| Adaptive {
@@ -241,6 +238,7 @@ fn new_run(request: &RunRequest<'_>) -> Run {
             budget_s: adaptive.budget.as_secs_f64(),
             ends: Vec::new(),
         }),
+        ..Run::default()
     }
 }
 
