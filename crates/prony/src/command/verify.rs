@@ -86,14 +86,8 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let testbed = arguments
         .build
         .testbed(layout, default_assignment()?, &id, &interrupt)?;
-    let prepared = match servers.len() {
-        1 => prepare(&testbed, &servers, &mut run_progress::say_what_is_built),
-        count => prepare(
-            &testbed,
-            &servers,
-            &mut run_progress::say_what_is_built_of(count),
-        ),
-    };
+    let of = (servers.len() > 1).then_some(servers.len());
+    let prepared = prepare(&testbed, &servers, &mut run_progress::say_what_is_built(of));
     let mut verdicts = Vec::new();
     // A broken manifest is a failure if all servers are verified.
     if arguments.servers.is_empty() {

@@ -49,31 +49,16 @@ pub fn run(
     Ok(finished)
 }
 
-/// Says which server is built now, for commands without the live view.
-pub fn say_what_is_built(event: RunEvent<'_>) {
-    if let Some(server) = built_now(&event) {
-        errln!("building {server}");
-    }
-}
-
-/// The same, with how many of this many servers are done.
-pub fn say_what_is_built_of(servers: usize) -> impl FnMut(RunEvent<'_>) {
+/// Says which server is built now, for commands without the live view; with how many are done `of` several.
+pub fn say_what_is_built(of: Option<usize>) -> impl FnMut(RunEvent<'_>) {
     let mut done = 0;
-    move |event| {
-        done += usize::from(matches!(event, RunEvent::Prepared(_)));
-        if let Some(server) = built_now(&event) {
-            errln!("building {server} ({done} of {servers} done)");
-        }
-    }
-}
-
-fn built_now<'a>(event: &RunEvent<'a>) -> Option<&'a str> {
-    match *event {
-        RunEvent::Preparing {
-            server,
-            step: "building",
-        } => Some(server),
-        _ => None,
+    move |event| match (event, of) {
+        (RunEvent::Prepared(_), _) => done += 1,
+        (RunEvent::Preparing { server, step }, of) if step == "building" => match of {
+            None => errln!("building {server}"),
+            Some(servers) => errln!("building {server} ({done} of {servers} done)"),
+        },
+        _ => {}
     }
 }
 

@@ -277,8 +277,8 @@ fn request_task(
 ) -> Result<(), Fault> {
     match &task.content {
         TaskContent::Request { request, expected } => {
-            let exchange = Exchange::new(target, request, expected, timeout)?;
-            exchange.respond(&mut exchange.converse()).map(drop)
+            let sent = SentRequest::new(target, request, expected, timeout)?;
+            sent.respond(&mut sent.converse()).map(drop)
         }
         TaskContent::Scenario(scenario) => {
             go_through(scenario, target, 1, timeout, interrupt).map(drop)
@@ -358,10 +358,10 @@ fn verify_task(
     let target = target.map_err(|error| Fault::NoResponse(error.to_string()))?;
     let verified = match &task.content {
         TaskContent::Request { request, expected } => {
-            let exchange = Exchange::new(&target, request, expected, RESPONSE_TIMEOUT)?;
+            let sent = SentRequest::new(&target, request, expected, RESPONSE_TIMEOUT)?;
             match expected.drawn_lines() {
-                Some(lines) => exchange.verify_draws(lines)?,
-                None => exchange.verify_some(log_lines > 0)?,
+                Some(lines) => sent.verify_draws(lines)?,
+                None => sent.verify_some(log_lines > 0)?,
             }
         }
         TaskContent::Scenario(scenario) => {
@@ -386,7 +386,7 @@ fn verify_task(
 }
 
 /// A request as it is sent to a server, and its expected response.
-struct Exchange<'a> {
+struct SentRequest<'a> {
     target: &'a Target,
     request: &'a PreparedRequest,
     expected: &'a ExpectedResponse,
@@ -396,7 +396,7 @@ struct Exchange<'a> {
     timeout: Duration,
 }
 
-impl<'a> Exchange<'a> {
+impl<'a> SentRequest<'a> {
     fn new(
         target: &'a Target,
         request: &'a PreparedRequest,

@@ -292,9 +292,10 @@ impl RevisionSession<'_> {
         measures: &[Measure],
     ) -> Result<Option<Measured>, Box<dyn Error>> {
         let is_quiet = self.arguments.live.quiet;
+        let mut say = run_progress::say_what_is_built(None);
         let prepared = prepare(testbed, &self.pair, &mut |event| {
             if !is_quiet {
-                run_progress::say_what_is_built(event);
+                say(event);
             }
         });
         let [base, new] = prepared.as_slice() else {

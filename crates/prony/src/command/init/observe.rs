@@ -101,7 +101,11 @@ pub fn observe(
     server: &Server,
     wanted: &WantedPaths<'_>,
 ) -> Result<Vec<Observed>, NotObserved> {
-    let prepared = prepare(testbed, &[server], &mut run_progress::say_what_is_built);
+    let prepared = prepare(
+        testbed,
+        &[server],
+        &mut run_progress::say_what_is_built(None),
+    );
     let prepared = prepared.into_iter().next().ok_or("interrupted")?;
     match &prepared.access {
         Some(Access::Start(built)) => observe_started(testbed, server, built, wanted),

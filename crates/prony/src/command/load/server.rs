@@ -125,9 +125,10 @@ impl ServerArguments {
                 errln!("{line}");
             }
         };
+        let mut say_what_is_built = run_progress::say_what_is_built(None);
         let prepared = prepare(&testbed, &[server], &mut |event| {
             if !live.is_quiet() {
-                run_progress::say_what_is_built(event);
+                say_what_is_built(event);
             }
         });
         let Some(prepared) = prepared.into_iter().next() else {
