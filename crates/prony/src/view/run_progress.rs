@@ -52,13 +52,14 @@ pub fn run(
 /// Says which server is built now, for commands without the live view; with how many are done `of` several.
 pub fn say_what_is_built(of: Option<usize>) -> impl FnMut(RunEvent<'_>) {
     let mut done = 0;
-    move |event| match (event, of) {
-        (RunEvent::Prepared(_), _) => done += 1,
-        (RunEvent::Preparing { server, step }, of) if step == "building" => match of {
-            None => errln!("building {server}"),
-            Some(servers) => errln!("building {server} ({done} of {servers} done)"),
-        },
-        _ => {}
+    move |event| {
+        done += usize::from(matches!(event, RunEvent::Prepared(_)));
+        if let RunEvent::Preparing { server, step } = event
+            && step == "building"
+        {
+            let progress = of.map(|servers| format!(" ({done} of {servers} done)"));
+            errln!("building {server}{}", progress.unwrap_or_default());
+        }
     }
 }
 
