@@ -271,6 +271,22 @@ impl Section {
         }
     }
 
+    /// A section with a list; `None` if the list is empty.
+    pub fn list(
+        id: impl Into<String>,
+        title: impl Into<String>,
+        items: Vec<String>,
+    ) -> Option<Self> {
+        (!items.is_empty()).then(|| Self::of(id, title, vec![Block::List(items)]))
+    }
+
+    /// Sets the line below the title.
+    #[must_use]
+    pub fn lead(mut self, lead: impl Into<String>) -> Self {
+        self.lead = lead.into();
+        self
+    }
+
     fn html(&self, ids: &mut Ids) -> Markup {
         ids.enter(&self.id);
         html! {

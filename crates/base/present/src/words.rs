@@ -33,6 +33,32 @@ pub fn list<T: AsRef<str>>(words: &[T]) -> String {
     }
 }
 
+/// Words put together.
+pub trait Joined: Iterator {
+    /// All words with a separator between them.
+    fn joined(self, separator: &str) -> String
+    where
+        Self: Sized,
+        Self::Item: AsRef<str>,
+    {
+        let mut text = String::new();
+        for (place, word) in self.enumerate() {
+            if place > 0 {
+                text += separator;
+            }
+            text += word.as_ref();
+        }
+        text
+    }
+}
+
+impl<I: Iterator> Joined for I {}
+
+/// The text, unless it is empty.
+pub fn non_empty(text: String) -> Option<String> {
+    Some(text).filter(|text| !text.is_empty())
+}
+
 /// A command, quoted for a shell.
 pub fn command_line(words: &[String]) -> String {
     let quoted = words.iter().map(|word| {
@@ -43,7 +69,7 @@ pub fn command_line(words: &[String]) -> String {
             format!("'{}'", word.replace('\'', "'\\''"))
         }
     });
-    quoted.collect::<Vec<_>>().join(" ")
+    quoted.joined(" ")
 }
 
 /// Capitalizes the first letter.
