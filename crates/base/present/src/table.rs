@@ -264,6 +264,13 @@ pub struct Flag {
     pub weight: Weight,
 }
 
+impl Flag {
+    /// A remark of this importance.
+    pub fn of(weight: Weight, text: String) -> Self {
+        Self { text, weight }
+    }
+}
+
 /// How important a remark is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
@@ -303,7 +310,7 @@ impl Row {
 
     /// A row without cells yet, with these remarks.
     pub fn flagged(weight: Weight, texts: impl IntoIterator<Item = String>) -> Self {
-        let flags = texts.into_iter().map(|text| Flag { text, weight });
+        let flags = texts.into_iter().map(|text| Flag::of(weight, text));
         Self {
             flags: flags.collect(),
             ..Self::default()
@@ -380,6 +387,20 @@ impl Table {
             rows: rows.into_iter().collect(),
             ..Self::default()
         }
+    }
+
+    /// The same table, of which Markdown shows every column.
+    #[must_use]
+    pub fn whole(mut self) -> Self {
+        self.is_whole = true;
+        self
+    }
+
+    /// Sets its caption.
+    #[must_use]
+    pub fn caption(mut self, caption: impl Into<String>) -> Self {
+        self.caption = caption.into();
+        self
     }
 
     /// Fills a table. A column that is blank in every row is left out.

@@ -1,6 +1,6 @@
 //! Plurals, lists, and what limits a figure.
 
-use prony_model::{Bound, Cause};
+use prony_model::{Bound, Cause, Outcome};
 
 use crate::number::{exact, share};
 
@@ -77,6 +77,11 @@ pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string());
     first.unwrap_or_default() + letters.as_str()
+}
+
+/// An outcome after its count: `timed out`.
+pub fn outcome(outcome: Outcome) -> String {
+    outcome.name().replace('_', " ")
 }
 
 /// What limits a row's figures, in a few words: `still warming up in 2 of 6 rounds`.

@@ -422,10 +422,7 @@ fn named(
     let outcomes = outcomes.iter();
     outcomes
         .filter(move |&(outcome, count)| is_meant(outcome) && count > 0)
-        .map(|(outcome, count)| {
-            let name = outcome.name().replace('_', " ");
-            (outcome, format!("{} {name}", exact(count)))
-        })
+        .map(|(of, count)| (of, format!("{} {}", exact(count), words::outcome(of))))
 }
 
 /// How long TLS handshakes took.

@@ -265,17 +265,12 @@ impl<'a> Comparer<'a> {
             if rounds.base.is_empty() {
                 match fault_of(&self.base, base_id) {
                     Some(why) => found.cases.push(absent(Finding::Improved, "base", &why)),
-                    None => {
-                        let why = why_not(&self.base, "BASE", base_id, &case);
-                        found.only_new.push(why);
-                    }
+                    None => (found.only_new).push(why_not(&self.base, "BASE", base_id, &case)),
                 }
             } else if rounds.new.is_empty() {
                 match fault_of(&self.new, new_id) {
                     Some(why) => found.cases.push(absent(Finding::Worse, "new", &why)),
-                    None => found
-                        .left_out
-                        .push(why_not(&self.new, "NEW", new_id, &case)),
+                    None => (found.left_out).push(why_not(&self.new, "NEW", new_id, &case)),
                 }
             } else {
                 match self.both(case, &rounds) {

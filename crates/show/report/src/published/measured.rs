@@ -6,6 +6,7 @@ use prony_model::{FigureKind, Measurement, PublishedFigure, RoundSummary};
 use prony_present::number::{self, bytes, count, duration, transfer};
 use prony_stats::{Estimate, Ratio, median};
 
+use crate::figures::Percentile;
 use crate::flags::error_words;
 use crate::table::ServerRow;
 
@@ -165,7 +166,7 @@ impl Own<'_> {
             interval,
             rounds,
             detail: match figure {
-                PublishedFigure::Errors => error_words(&self.summed.figures).join(", "),
+                PublishedFigure::Errors => error_words(&self.summed.figures),
                 _ => String::new(),
             },
         })
@@ -177,12 +178,11 @@ impl Own<'_> {
         match figure {
             PublishedFigure::LatencyMean => Some(latency.mean),
             PublishedFigure::LatencyStdev => Some(latency.stdev),
-            PublishedFigure::LatencyP95 => figures
-                .has_responses_beyond(0.05)
-                .then_some(latency.p95 as f64),
-            PublishedFigure::LatencyP99 => figures
-                .has_responses_beyond(0.01)
-                .then_some(latency.p99 as f64),
+            PublishedFigure::LatencyP95 => {
+                let is_known = figures.has_responses_beyond(0.05);
+                is_known.then_some(latency.p95 as f64)
+            }
+            PublishedFigure::LatencyP99 => figures.percentile(Percentile::P99),
             _ => figures.within_stdev,
         }
     }
