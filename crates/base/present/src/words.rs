@@ -1,6 +1,6 @@
 //! Plurals, lists, and what limits a figure.
 
-use prony_model::{Bound, Cause, Outcome};
+use prony_model::{Bound, Cause, Outcome, ServerStatus};
 
 use crate::number::{exact, share};
 
@@ -82,6 +82,19 @@ pub fn capital(text: &str) -> String {
 /// An outcome after its count: `timed out`.
 pub fn outcome(outcome: Outcome) -> String {
     outcome.name().replace('_', " ")
+}
+
+/// Why a server is not measured; `None` if it is ready.
+pub fn not_ready(status: &ServerStatus) -> Option<String> {
+    match status {
+        ServerStatus::Ready => None,
+        ServerStatus::Skipped { missing, install } => {
+            Some(format!("{missing} is missing; to install it: {install}"))
+        }
+        ServerStatus::BuildFailed { output: reason }
+        | ServerStatus::StartFailed { reason }
+        | ServerStatus::Unreachable { reason } => Some(reason.clone()),
+    }
 }
 
 /// What limits a row's figures, in a few words: `still warming up in 2 of 6 rounds`.

@@ -170,6 +170,11 @@ impl ResultTable {
         self.load.shape.is_open()
     }
 
+    /// Whether it is of this workload under this load.
+    pub fn is_of(&self, workload: &str, load: &LoadSpec) -> bool {
+        self.workload == workload && self.load.same_load(load)
+    }
+
     /// A server's row, if it has one.
     pub fn row(&self, server: &str) -> Option<&ServerRow> {
         self.rows.iter().find(|row| row.server.id == server)

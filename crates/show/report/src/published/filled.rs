@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use prony_model::{
-    CountedRounds, FigureKind, Measurement, Published, PublishedFigure, PublishedRow,
-    PublishedTable, Run, ServerRecord, TrialRecord,
+    CountedRounds, FigureKind, Published, PublishedFigure, PublishedRow, PublishedTable, Run,
+    ServerRecord, TrialRecord,
 };
 use prony_present::table::Flag;
 use prony_stats::Known;
@@ -138,37 +138,22 @@ impl Filling<'_> {
     /// The row of a server's rounds.
     fn summed(&self, server: &str, workload: &str) -> Option<&ServerRow> {
         let mut tables = self.tables.iter();
-        tables
-            .find(|table| table.workload == workload && table.load.same_load(&self.source.load))?
-            .row(server)
+        let table = tables.find(|table| table.is_of(workload, &self.source.load));
+        table?.row(server)
     }
 
     fn measured(&self, summed: &ServerRow, workload: &str) -> BTreeMap<PublishedFigure, Measured> {
-        let base = self
-            .source
-            .share_of
-            .as_deref()
-            .filter(|base| *base != workload);
-        let base = base.and_then(|base| {
-            let summed = self.summed(&summed.server.id, base)?;
-            Some(measured::Own {
-                rounds: self.rounds_of(&summed.server.id, base),
-                summed,
-            })
-        });
-        let own = measured::Own {
-            rounds: self.rounds_of(&summed.server.id, workload),
-            summed,
-        };
+        let base = self.source.share_of.as_deref();
+        let base = base.filter(|base| *base != workload);
+        let base =
+            base.and_then(|base| Some(self.own(self.summed(&summed.server.id, base)?, base)));
+        let own = self.own(summed, workload);
         let figures = self.source.columns.iter().chain(&self.source.charts);
-        figures
-            .filter_map(|&figure| {
-                Some((
-                    figure,
-                    own.measured(figure, self.source.summary, base.as_ref())?,
-                ))
-            })
-            .collect()
+        let measured = figures.filter_map(|&figure| {
+            let measured = own.measured(figure, self.source.summary, base.as_ref())?;
+            Some((figure, measured))
+        });
+        measured.collect()
     }
 
     /// What each figure of a row says about its server.
@@ -184,9 +169,14 @@ impl Filling<'_> {
             .collect()
     }
 
-    fn rounds_of(&self, server: &str, workload: &str) -> Vec<(u32, &Measurement)> {
+    /// The results of a server on one workload.
+    fn own<'s>(&'s self, summed: &'s ServerRow, workload: &str) -> measured::Own<'s> {
+        let server = &summed.server.id;
         let rounds = CountedRounds::among(self.trials, server, workload, &self.source.load);
-        rounds.measured().collect()
+        measured::Own {
+            rounds: rounds.measured().collect(),
+            summed,
+        }
     }
 
     /// The rounds in which any of the table's rows was tried.
