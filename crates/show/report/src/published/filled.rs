@@ -69,13 +69,10 @@ struct Filling<'a> {
 
 impl Filling<'_> {
     fn table(self, number: usize) -> DocumentTable {
-        let mut rows: Vec<DocumentRow> = self
-            .source
-            .rows
-            .iter()
-            .map(|row| self.row(row, true))
-            .collect();
-        rows.extend(self.others().iter().map(|row| self.row(row, false)));
+        let others = self.others();
+        let rows = self.source.rows.iter().map(|row| self.row(row, true));
+        let rows = rows.chain(others.iter().map(|row| self.row(row, false)));
+        let rows = rows.collect();
         let mut table = DocumentTable {
             number,
             rounds: self.rounds(),
@@ -96,10 +93,9 @@ impl Filling<'_> {
             workload,
             figures,
         } = row.clone();
+        let why = || why_absent(self.run, self.trials, &server, &workload, &self.source.load);
         DocumentRow {
-            absent: summed
-                .is_none()
-                .then(|| why_absent(self.run, self.trials, &server, &workload, &self.source.load)),
+            absent: summed.is_none().then(why),
             made_with: label.map_or(String::new(), ServerRecord::title),
             is_reference: label.is_some_and(ServerRecord::is_reference),
             known: self.known(&server, &workload),
@@ -145,8 +141,8 @@ impl Filling<'_> {
     fn measured(&self, summed: &ServerRow, workload: &str) -> BTreeMap<PublishedFigure, Measured> {
         let base = self.source.share_of.as_deref();
         let base = base.filter(|base| *base != workload);
-        let base =
-            base.and_then(|base| Some(self.own(self.summed(&summed.server.id, base)?, base)));
+        let base = base.and_then(|base| self.summed(&summed.server.id, base).zip(Some(base)));
+        let base = base.map(|(row, base)| self.own(row, base));
         let own = self.own(summed, workload);
         let figures = self.source.columns.iter().chain(&self.source.charts);
         let measured = figures.filter_map(|&figure| {
@@ -208,16 +204,10 @@ fn of_figure(figure: PublishedFigure, row: &ServerRow, base: Option<&ServerRow>)
         return Known::Exactly;
     }
     let own = of_row(row, kind);
-    match (
-        measured::aggregation(figure),
-        base.map(|base| of_row(base, kind)),
-    ) {
+    let is_share = measured::aggregation(figure) == measured::Aggregation::Share;
+    match base.map(|base| of_row(base, kind)).filter(|_| is_share) {
         // The ratio of two lower bounds is unknown.
-        (measured::Aggregation::Share, Some(base))
-            if (own, base) != (Known::Exactly, Known::Exactly) =>
-        {
-            Known::Nothing
-        }
+        Some(base) if (own, base) != (Known::Exactly, Known::Exactly) => Known::Nothing,
         _ => own,
     }
 }
