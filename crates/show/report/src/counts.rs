@@ -179,7 +179,11 @@ impl CountTable {
             let Some(counted) = &row.last else { continue };
             for (place, function) in counted.functions.iter().take(FUNCTIONS).enumerate() {
                 let texts = [
-                    (place == 0).then(|| row.server.clone()).unwrap_or_default(),
+                    if place == 0 {
+                        row.server.clone()
+                    } else {
+                        String::new()
+                    },
                     share(function.instructions as f64 / counted.instructions.max(1) as f64),
                     function.name.clone(),
                     function.object.clone().unwrap_or_default(),

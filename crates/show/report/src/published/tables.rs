@@ -139,7 +139,11 @@ fn set(
         let absent = row.absent.filter(|_| is_measured);
         let lead = std::iter::once(name(row, source))
             .chain(table.has_workloads().then(|| Cell::text(&row.workload)));
-        let figures = absent.is_none().then(|| cells(row)).unwrap_or_default();
+        let figures = if absent.is_none() {
+            cells(row)
+        } else {
+            Vec::new()
+        };
         let tone = if row.in_document {
             Tone::Plain
         } else {
