@@ -3,7 +3,6 @@
 use std::error::Error;
 use std::fmt;
 use std::fs;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use prony_insight::profile::{flame_graph, flame_graph_of_difference, folded};
@@ -13,12 +12,8 @@ use prony_report::explain::{Difference, ExplanationSummary, FlameGraphs, Header,
 use prony_server::Layout;
 use serde_json::Value;
 
-use super::width;
-use crate::output;
+use super::Console;
 use crate::result_file::ResultFile;
-
-/// The widest table without a terminal.
-const DEFAULT_WIDTH: usize = 100;
 
 /// Where the explanation of a run was written.
 pub struct ExplanationFiles {
@@ -111,9 +106,7 @@ impl<'a> RunExplanation<'a> {
 
     /// Shows the results, and after those the differences.
     pub fn show(&self) {
-        let on_terminal = std::io::stdout().is_terminal();
-        let width = if on_terminal { width() } else { DEFAULT_WIDTH };
-        let colour = on_terminal && output::shows_colours(&std::io::stdout());
+        let Console { width, colour } = Console::stdout();
         let summary = ExplanationSummary::of(self.explanations);
         out!("{}", summary.text(width, colour));
         for one in &self.differences {

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use prony_load::{Conversation, ExchangeError, HttpUrl, Request, Response, TargetError};
 use prony_model::{Protocol, ServerStatus};
+use prony_present::words;
 use prony_run::run::{
     Access, OutsideProcess, Target, Testbed, WrongScheme, is_unavailable, prepare,
 };
@@ -112,7 +113,7 @@ pub fn observe(
         Some(Access::Outside(outside)) => observe_outside(outside, wanted),
         None => {
             let status = &prepared.record.status;
-            let reason = run_progress::not_ready(status).unwrap_or_default();
+            let reason = words::not_ready(status).unwrap_or_default();
             Err(match status {
                 ServerStatus::Skipped { .. } => NotObserved::Unfit(reason),
                 _ => NotObserved::Because(reason),

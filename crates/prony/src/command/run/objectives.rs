@@ -3,7 +3,7 @@
 use std::error::Error;
 
 use prony_model::objective::{Judged, is_missed, judge_rounds};
-use prony_model::{CountedRounds, LoadResult, Trial, TrialRecord};
+use prony_model::{CountedRounds, LoadResult, measures_of};
 use prony_run::ProjectFile;
 use prony_run::run::Finished;
 
@@ -29,35 +29,30 @@ impl Verdicts {
         else {
             return Ok(Self(cases));
         };
+        let measured = finished
+            .trials
+            .iter()
+            .filter(|one| one.measurement().is_some());
         for server in &file.servers {
-            let is_same = |one: &TrialRecord, other: &Trial| {
-                one.is_of(&server.id, &other.workload, &other.load)
-            };
-            let mut measures: Vec<&Trial> = Vec::new();
-            for one in &finished.trials {
-                let is_known = measures.iter().any(|trial| is_same(one, trial));
-                if one.trial.server == server.id && !is_known {
-                    measures.push(&one.trial);
+            let own = measured.clone().filter(|one| one.trial.server == server.id);
+            let measures = measures_of(own.clone());
+            for (workload, load) in &measures {
+                let own = own
+                    .clone()
+                    .filter(|it| it.is_of(&server.id, workload, load));
+                let rounds = CountedRounds::of(own).measurements().into_iter();
+                let rounds: Vec<&LoadResult> = rounds.map(|one| &one.load).collect();
+                let mut name = format!("{} × {workload}", server.id);
+                if measures
+                    .iter()
+                    .filter(|(other, _)| other == workload)
+                    .count()
+                    > 1
+                {
+                    name += &format!(", {}", prony_present::load::short(load));
                 }
-            }
-            for &trial in &measures {
-                let trials = finished.trials.iter().filter(|one| is_same(one, trial));
-                let measured = trials.filter(|one| one.measurement().is_some());
-                let rounds = CountedRounds::of(measured).measurements();
-                if rounds.is_empty() {
-                    continue;
-                }
-                let loads: Vec<&LoadResult> = rounds.iter().map(|one| &one.load).collect();
-                let mut alike = measures.iter().filter(|one| one.workload == trial.workload);
-                let name = format!("{} × {}", server.id, trial.workload);
-                cases.push(Case {
-                    name: if alike.nth(1).is_none() {
-                        name
-                    } else {
-                        format!("{name}, {}", prony_present::load::short(&trial.load))
-                    },
-                    judged: judge_rounds(objectives, &loads)?,
-                });
+                let judged = judge_rounds(objectives, &rounds)?;
+                cases.push(Case { name, judged });
             }
         }
         Ok(Self(cases))
