@@ -235,7 +235,9 @@ fn run_workers(
             .collect::<Result<_, _>>()
     })?;
     let tcp = HostEvents::since(tcp_before);
-    let recorded = results.iter_mut().filter_map(|it| it.records.take());
+    let recorded = results
+        .iter_mut()
+        .filter_map(|it| it.figures.records.take());
     let records = Records::merged(plan, recording, recorded.collect(), origin);
     let mut part = PartResult::of(plan, agent, results, tcp);
     part.throttled = quota.throttled();

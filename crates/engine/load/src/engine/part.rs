@@ -143,12 +143,13 @@ impl PartResult {
         let mut tally = Tally::default();
         let mut connections = ConnectionCounts::default();
         for worker in &workers {
-            tally.merge(&worker.measured.tally);
+            tally.merge(&worker.figures.measured.tally);
             connections.merge(&worker.connections);
         }
-        let silences = Silences::common(workers.iter().map(|worker| worker.silences.clone()));
+        let silences =
+            Silences::common(workers.iter().map(|worker| worker.figures.silences.clone()));
         let agreement = workers.iter().find_map(|worker| worker.agreement);
-        let measured = || workers.iter().map(|worker| &worker.measured);
+        let measured = || workers.iter().map(|worker| &worker.figures.measured);
         let start_lag = workers.iter().map(|worker| worker.start_lag).max();
         Self {
             agent,
@@ -162,12 +163,14 @@ impl PartResult {
             warmup: WarmupPart::merged(
                 workers
                     .iter()
-                    .filter_map(|it| Some(it.warmup.as_ref()?.into())),
+                    .filter_map(|it| Some(it.figures.warmup.as_ref()?.into())),
             ),
             connections,
             agreement: agreement.as_ref().map(AgreementPart::from),
             cost: PartCost::of(&workers),
-            timeline: WorkerTimeline::merged(workers.into_iter().map(|worker| worker.timeline)),
+            timeline: WorkerTimeline::merged(
+                workers.into_iter().map(|worker| worker.figures.timeline),
+            ),
             silences,
             tcp,
             throttled: None,
@@ -292,7 +295,7 @@ impl PartCost {
     }
 
     fn of_worker(worker: &WorkerResult) -> Self {
-        let PhaseResult { cost, duration, .. } = &worker.measured;
+        let PhaseResult { cost, duration, .. } = &worker.figures.measured;
         // Busy-waiting was requested, and gives way to work at once.
         let worked_s = cost.cpu.total_s() - seconds(cost.spun);
         let share = |of_s: f64| match *duration {

@@ -8,7 +8,6 @@ use prony_model::{LatencyHistogram, Outcome, Outcomes};
 use serde::{Deserialize, Serialize};
 
 use super::clock::{Nanoseconds, seconds};
-use super::cost::ThreadCpu;
 use super::tally::Tally;
 use crate::latency_bands::LatencyBands;
 
@@ -119,26 +118,6 @@ impl PublishedBands {
 
     fn read(&self) -> LatencyBands {
         LatencyBands::from_counts(array::from_fn(|band| self.0[band].load(Relaxed)))
-    }
-}
-
-/// How busy a worker was since it was last seen.
-#[derive(Debug, Default)]
-pub(super) struct BusyMeter {
-    at: Nanoseconds,
-    worked_s: f64,
-}
-
-impl BusyMeter {
-    /// The share of the time since the last look that it worked; at `now` it has used `cpu` and busy-waited for `spun`.
-    pub(super) fn look(&mut self, now: Nanoseconds, cpu: ThreadCpu, spun: Nanoseconds) -> f64 {
-        let worked_s = cpu.total_s() - seconds(spun);
-        let (time, worked) = (now.saturating_sub(self.at), worked_s - self.worked_s);
-        *self = Self { at: now, worked_s };
-        match time {
-            0 => 0.0,
-            time => (worked / seconds(time)).clamp(0.0, 1.0),
-        }
     }
 }
 
