@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use prony_model::{LatencyHistogram, Throttled};
+use prony_model::{LatencyHistogram, Scheduling, Throttled};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -118,6 +118,17 @@ pub(super) fn possibly_throttled<'de, D: Deserializer<'de>>(
         possible::<D::Error>(throttled.throttled_s)?;
     }
     Ok(throttled)
+}
+
+/// Reads how threads were scheduled.
+pub(super) fn possibly_scheduled<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Scheduling>, D::Error> {
+    let scheduling = Option::<Scheduling>::deserialize(deserializer)?;
+    if let Some(scheduling) = &scheduling {
+        possible::<D::Error>(scheduling.run_queue_wait_s)?;
+    }
+    Ok(scheduling)
 }
 
 fn possible<E: Error>(seconds: f64) -> Result<f64, E> {

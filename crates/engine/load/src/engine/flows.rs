@@ -1,5 +1,6 @@
 //! The users of a scenario: where each is in its flow.
 
+use std::fmt::Display;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -319,7 +320,7 @@ impl<'a> Flows<'a> {
         entry: usize,
         tally: &mut FlowTally,
         outcome: Outcome,
-        detail: &str,
+        detail: impl Display,
     ) {
         tally.entry_not_ok(entry, outcome, detail);
         if self.users[user].flow.take().is_some() {

@@ -55,7 +55,7 @@ use request_mix::RequestMix;
 pub use result::assemble;
 use start_line::{Place, StartLine};
 use tcp_events::HostEvents;
-use worker::{Requests, Share, Shared, Worker, WorkerResult};
+use worker::{Arrivals, Connections, Ledger, Share, Shared, Worker, WorkerResult};
 use worker_number::{WorkerNumber, share_of_agent};
 
 use crate::document::NotPortable;
@@ -339,9 +339,8 @@ fn share_and_pacer<'a>(
 struct Unwired<'a, 'p> {
     shared: Shared<'a>,
     share: Share,
-    pacer: Box<dyn Pacer + 'a>,
-    requests: Requests<'a>,
-    judge: Judge<'a>,
+    arrivals: Arrivals<'a>,
+    ledger: Ledger<'a>,
     place: Place<'p>,
 }
 
@@ -362,16 +361,15 @@ impl<'a, 'p> Unwired<'a, 'p> {
     ) -> Self {
         let plan = shared.plan;
         let (share, pacer) = share_and_pacer(plan, number, budget);
+        // Not the numbers of the arrivals, which use the sources 0 to the number of threads or users.
+        let mix = RequestMix::new(plan.request.set(), number.random(!plan.seed));
+        let judge = Judge::new(plan, number.random(plan.seed ^ SAMPLES));
+        let flows = Flows::of(plan, agent, number);
         Self {
+            arrivals: Arrivals::new(pacer, mix, plan.pipeline),
+            ledger: Ledger::new(&shared, share, flows, judge),
             shared,
             share,
-            pacer,
-            requests: Requests {
-                // Not the numbers of the arrivals, which use the sources 0 to the number of threads or users.
-                mix: RequestMix::new(plan.request.set(), number.random(!plan.seed)),
-                flows: Flows::of(plan, agent, number),
-            },
-            judge: Judge::new(plan, number.random(plan.seed ^ SAMPLES)),
             place,
         }
     }
@@ -420,16 +418,9 @@ impl<'a, 'p> Unwired<'a, 'p> {
         io: FirstEventLoop,
         new_wire: &dyn Fn() -> W,
     ) -> Result<WorkerResult, Errno> {
-        Worker::new(
-            self.shared,
-            io,
-            self.share,
-            new_wire,
-            self.pacer,
-            self.requests,
-            self.judge,
-        )
-        .run(self.place)
+        let plan = self.shared.plan;
+        let connections = Connections::new(plan, io, self.share, new_wire, self.ledger);
+        Worker::new(&self.shared, connections, self.arrivals).run(self.place)
     }
 }
 

@@ -9,7 +9,7 @@ use prony_model::{Ended, Outcomes, Scheduling, Throttled};
 use serde::{Deserialize, Serialize};
 
 use super::clock::{Nanoseconds, seconds};
-use super::encoded::{Encoded, MOST_COUNTED, possibly_throttled, some_seconds};
+use super::encoded::{Encoded, MOST_COUNTED, possibly_scheduled, possibly_throttled, some_seconds};
 use super::phase::{DueTime, PhaseResult};
 use super::silence::Silences;
 use super::stage_rows::StageEnds;
@@ -85,7 +85,8 @@ pub(super) struct PartCost {
     pub(super) system_calls: u64,
     /// `None` unless all workers counted them.
     pub(super) counted: Option<CounterPart>,
-    pub(super) scheduling: Option<SchedulingPart>,
+    #[serde(default, deserialize_with = "possibly_scheduled")]
+    pub(super) scheduling: Option<Scheduling>,
     pub(super) event_loops: BTreeSet<EventLoopName>,
 }
 
@@ -93,15 +94,6 @@ pub(super) struct PartCost {
 pub(super) struct CounterPart {
     pub(super) cycles: u64,
     pub(super) instructions: u64,
-}
-
-/// As in the result, but a wrong one is not read.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub(super) struct SchedulingPart {
-    #[serde(deserialize_with = "some_seconds")]
-    run_queue_wait_s: f64,
-    voluntary_switches: u64,
-    involuntary_switches: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -315,7 +307,7 @@ impl PartCost {
             spun: cost.spun,
             system_calls: cost.system_calls,
             counted: cost.counted.map(counted),
-            scheduling: cost.scheduling.map(SchedulingPart::from),
+            scheduling: cost.scheduling,
             event_loops: [worker.event_loop].into(),
         }
     }
@@ -336,7 +328,7 @@ impl PartCost {
                 cycles: add(a.cycles, b.cycles),
                 instructions: add(a.instructions, b.instructions),
             }),
-            scheduling: schedulings.map(|(a, b)| SchedulingPart {
+            scheduling: schedulings.map(|(a, b)| Scheduling {
                 run_queue_wait_s: a.run_queue_wait_s + b.run_queue_wait_s,
                 voluntary_switches: add(a.voluntary_switches, b.voluntary_switches),
                 involuntary_switches: add(a.involuntary_switches, b.involuntary_switches),
@@ -349,26 +341,6 @@ impl PartCost {
     pub(super) fn event_loop(&self) -> String {
         let names: Vec<&str> = self.event_loops.iter().map(|it| it.as_str()).collect();
         names.join(" and ")
-    }
-}
-
-impl From<Scheduling> for SchedulingPart {
-    fn from(it: Scheduling) -> Self {
-        Self {
-            run_queue_wait_s: it.run_queue_wait_s,
-            voluntary_switches: it.voluntary_switches,
-            involuntary_switches: it.involuntary_switches,
-        }
-    }
-}
-
-impl From<SchedulingPart> for Scheduling {
-    fn from(it: SchedulingPart) -> Self {
-        Self {
-            run_queue_wait_s: it.run_queue_wait_s,
-            voluntary_switches: it.voluntary_switches,
-            involuntary_switches: it.involuntary_switches,
-        }
     }
 }
 

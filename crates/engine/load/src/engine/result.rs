@@ -243,7 +243,7 @@ fn generator(plan: &LoadPlan, parts: &[PartResult]) -> GeneratorCost {
         client_limited: false,
         client_limited_by: None,
         cpus: plan.cpus.clone(),
-        scheduling: cost.scheduling.map(Into::into),
+        scheduling: cost.scheduling,
         throttled: throttled(parts),
     };
     if let Some(evidence) = client_limited_by(plan, parts) {

@@ -1,6 +1,7 @@
 //! What one worker counted in one phase of the load.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use prony_model::{Checked, LatencyHistogram, Outcome, Outcomes, WrongResponse};
 
@@ -245,17 +246,17 @@ impl Tally {
 
     /// Counts a request that is not ok, and keeps the detail of the first one.
     #[cold]
-    pub(super) fn not_ok(&mut self, outcome: Outcome, detail: impl FnOnce() -> String) {
+    pub(super) fn not_ok(&mut self, outcome: Outcome, detail: impl Display) {
         self.outcomes[outcome] += 1;
         self.wrong(outcome, detail);
     }
 
     /// Keeps the detail if it is the first one.
-    pub(super) fn wrong(&mut self, outcome: Outcome, detail: impl FnOnce() -> String) {
+    pub(super) fn wrong(&mut self, outcome: Outcome, detail: impl Display) {
         if outcome.is_error() && self.first_wrong.is_none() {
             self.first_wrong = Some(WrongResponse {
                 outcome: outcome.name().into(),
-                detail: detail(),
+                detail: detail.to_string(),
             });
         }
     }
@@ -380,7 +381,7 @@ impl FlowTally {
 
     /// Counts a flow that was too late to begin.
     #[cold]
-    pub(super) fn shed(&mut self, detail: &str) {
+    pub(super) fn shed(&mut self, detail: impl Display) {
         self.failed += 1;
         self.entry_not_ok(0, Outcome::Shed, detail);
     }
@@ -395,13 +396,13 @@ impl FlowTally {
 
     /// Counts one that is not ok.
     #[cold]
-    pub(super) fn entry_not_ok(&mut self, entry: usize, outcome: Outcome, detail: &str) {
+    pub(super) fn entry_not_ok(&mut self, entry: usize, outcome: Outcome, detail: impl Display) {
         let tally = self.entry(entry);
         tally.outcomes[outcome] += 1;
         if outcome.is_error() && tally.first_wrong.is_none() {
             tally.first_wrong = Some(WrongResponse {
                 outcome: outcome.name().into(),
-                detail: detail.into(),
+                detail: detail.to_string(),
             });
         }
     }

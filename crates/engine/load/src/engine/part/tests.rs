@@ -45,7 +45,7 @@ fn worker(latencies: &[Nanoseconds], seconds: u64, busy: f64) -> WorkerResult {
             .schedule
             .begun(latency / 1000, at > latencies.len() / 2);
         if at % 100 == 99 {
-            tally.not_ok(Outcome::TimedOut, || "too late".into());
+            tally.not_ok(Outcome::TimedOut, "too late");
         }
     }
     let end = seconds * SECOND + 5;

@@ -13,7 +13,7 @@ use crate::engine::request_mix::RequestMix;
 use crate::wire::Wire;
 
 /// Gives connections their requests.
-pub(super) struct Arrivals<'a> {
+pub(in crate::engine) struct Arrivals<'a> {
     pub(super) pacer: Box<dyn Pacer + 'a>,
     mix: RequestMix,
     /// How many requests a connection carries at a time.
@@ -25,7 +25,11 @@ pub(super) struct Arrivals<'a> {
 }
 
 impl<'a> Arrivals<'a> {
-    pub(super) fn new(pacer: Box<dyn Pacer + 'a>, mix: RequestMix, depth: usize) -> Self {
+    pub(in crate::engine) fn new(
+        pacer: Box<dyn Pacer + 'a>,
+        mix: RequestMix,
+        depth: usize,
+    ) -> Self {
         Self {
             pacer,
             mix,

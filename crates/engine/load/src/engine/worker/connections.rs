@@ -1,6 +1,7 @@
 //! The connections of a worker: opens them, carries requests over them, and sees that each request gets its outcome.
 
 use std::collections::VecDeque;
+use std::fmt::Display;
 use std::io;
 
 use nix::errno::Errno;
@@ -36,7 +37,7 @@ const NO_FREE_STREAM: &str = "free stream";
 const NO_RESPONSE: &str = "the server closed the connection without a response";
 const CUT_SHORT: &str = "the server closed the connection in the middle of the response";
 
-pub(super) struct Connections<'a, W> {
+pub(in crate::engine) struct Connections<'a, W> {
     plan: &'a LoadPlan,
     pub(super) io: EventLoop,
     /// After how many responses the event loop is chosen; `None` if that is settled.
@@ -62,7 +63,7 @@ pub(super) struct Connections<'a, W> {
 }
 
 impl<'a, W: Wire> Connections<'a, W> {
-    pub(super) fn new(
+    pub(in crate::engine) fn new(
         plan: &'a LoadPlan,
         FirstEventLoop { io, chooses_after }: FirstEventLoop,
         share: Share,
@@ -150,8 +151,6 @@ impl<'a, W: Wire> Connections<'a, W> {
             (0..self.all.len()).for_each(|index| self.flush(index));
         }
     }
-
-    // Opening.
 
     pub(super) fn open(&mut self, index: usize) {
         let is_load = !self.ledger.is_stream(index);
@@ -258,13 +257,11 @@ impl<'a, W: Wire> Connections<'a, W> {
         if is_port_shortage(error) {
             self.counts.port_waits += 1;
         } else if was_reset(error) {
-            self.give_up(index, Outcome::Reset, || {
-                "the server reset the connection right after accepting it".into()
-            });
+            let detail = "the server reset the connection right after accepting it";
+            self.give_up(index, Outcome::Reset, detail);
         } else {
-            self.give_up(index, Outcome::Refused, || {
-                format!("cannot connect: {error}")
-            });
+            let detail = format_args!("cannot connect: {error}");
+            self.give_up(index, Outcome::Refused, detail);
         }
         self.retry_later(index);
     }
@@ -274,15 +271,14 @@ impl<'a, W: Wire> Connections<'a, W> {
     fn handshake_failed(&mut self, index: usize, fault: &Fault) {
         self.all[index].handshake = None;
         if self.all[index].in_flight.is_empty() {
-            let tally = &mut self.ledger.tally;
-            tally.wrong(fault.outcome(), || fault.to_string());
+            self.ledger.tally.wrong(fault.outcome(), fault);
         }
-        self.give_up(index, fault.outcome(), || fault.to_string());
+        self.give_up(index, fault.outcome(), fault);
         self.send_all(index);
         self.retry_later(index);
     }
 
-    fn give_up(&mut self, index: usize, outcome: Outcome, detail: impl Fn() -> String) {
+    fn give_up(&mut self, index: usize, outcome: Outcome, detail: impl Display) {
         while let Some(request) = self.all[index].in_flight.pop_front() {
             self.not_ok(index, request, outcome, &detail);
         }
@@ -317,8 +313,6 @@ impl<'a, W: Wire> Connections<'a, W> {
         }
         None
     }
-
-    // Sending.
 
     /// Begins a request, whose latency runs from its due time if there is one. `queued` says whether it was due before
     /// its user became free.
@@ -493,8 +487,6 @@ impl<'a, W: Wire> Connections<'a, W> {
         }
     }
 
-    // Receiving.
-
     #[inline]
     fn received(&mut self, index: usize, chunk: Chunk) {
         let length = self.io.bytes(&chunk).len();
@@ -618,13 +610,7 @@ impl<'a, W: Wire> Connections<'a, W> {
 
     /// Counts the outcome of a request that is not ok.
     #[cold]
-    fn not_ok(
-        &mut self,
-        index: usize,
-        request: InFlight,
-        outcome: Outcome,
-        detail: impl FnOnce() -> String,
-    ) {
+    fn not_ok(&mut self, index: usize, request: InFlight, outcome: Outcome, detail: impl Display) {
         self.ledger.not_ok(index, request, outcome, detail);
         self.check_warmup_end();
     }
@@ -642,8 +628,6 @@ impl<'a, W: Wire> Connections<'a, W> {
         self.count_handshakes();
         self.ledger.begin_measuring(at, self.io.system_calls());
     }
-
-    // Deadlines.
 
     /// Makes sure that the connection's deadlines are checked.
     pub(super) fn watch_deadlines(&mut self, index: usize) {
@@ -693,7 +677,7 @@ impl<'a, W: Wire> Connections<'a, W> {
     fn drop_unsent(&mut self, index: usize, missing: &str) {
         while let Some(request) = self.all[index].take_overdue_unsent(self.ledger.now) {
             let (outcome, detail) = self.ledger.not_sent_in_time(&request, missing);
-            self.not_ok(index, request, outcome, || detail);
+            self.not_ok(index, request, outcome, detail);
         }
     }
 
@@ -708,16 +692,14 @@ impl<'a, W: Wire> Connections<'a, W> {
             };
             let detail = self.ledger.no_response_in_time(index);
             if !connection.wire.cancel(position) {
-                return self.failed_at(index, position, Outcome::TimedOut, detail);
+                return self.failed(index, position, Outcome::TimedOut, detail);
             }
             let Some(request) = connection.take_passed(position) else {
                 return;
             };
-            self.not_ok(index, request, Outcome::TimedOut, || detail);
+            self.not_ok(index, request, Outcome::TimedOut, detail);
         }
     }
-
-    // Lost connections.
 
     /// The server has closed the connection, or it broke.
     #[cold]
@@ -729,8 +711,8 @@ impl<'a, W: Wire> Connections<'a, W> {
         }
         let broke = errno.filter(|errno| !matches!(errno, Errno::ECONNRESET | Errno::EPIPE));
         if let Some(errno) = broke {
-            let detail = format!("the connection broke: {errno}");
-            return self.failed(index, Outcome::Reset, detail);
+            let detail = format_args!("the connection broke: {errno}");
+            return self.failed(index, 0, Outcome::Reset, detail);
         }
         match connection.wire.close() {
             // Only an orderly close can be the end of a response.
@@ -738,11 +720,11 @@ impl<'a, W: Wire> Connections<'a, W> {
                 self.responded(index, 0, whole, true, false);
             }
             OnClose::BeforeResponse if self.may_resend(index) => self.close_and_resend(index),
-            OnClose::BeforeResponse => self.failed(index, Outcome::Reset, NO_RESPONSE.into()),
+            OnClose::BeforeResponse => self.failed(index, 0, Outcome::Reset, NO_RESPONSE),
             OnClose::Whole(_) | OnClose::Truncated => {
                 let mut requests = self.all[index].in_flight.iter();
                 let position = requests.position(|it| it.response_begun).unwrap_or(0);
-                self.failed_at(index, position, Outcome::Truncated, CUT_SHORT.into());
+                self.failed(index, position, Outcome::Truncated, CUT_SHORT);
             }
             OnClose::Failed(fault) => self.faulty(index, fault),
         }
@@ -752,7 +734,7 @@ impl<'a, W: Wire> Connections<'a, W> {
     #[cold]
     fn response_failed(&mut self, index: usize, position: usize, fault: &Fault) {
         if let Some(request) = self.all[index].take_passed(position) {
-            self.not_ok(index, request, fault.outcome(), || fault.to_string());
+            self.not_ok(index, request, fault.outcome(), fault);
         }
     }
 
@@ -764,7 +746,7 @@ impl<'a, W: Wire> Connections<'a, W> {
             return;
         };
         if request.resent {
-            return self.not_ok(index, request, Outcome::Reset, || fault.to_string());
+            return self.not_ok(index, request, Outcome::Reset, fault);
         }
         self.counts.resent += 1;
         request.prepare_resend();
@@ -814,7 +796,7 @@ impl<'a, W: Wire> Connections<'a, W> {
         } else if connection.in_flight.is_empty() {
             self.faulty_while_idle(index, fault);
         } else {
-            self.failed(index, fault.outcome(), fault.to_string());
+            self.failed(index, 0, fault.outcome(), &fault);
         }
     }
 
@@ -830,19 +812,13 @@ impl<'a, W: Wire> Connections<'a, W> {
         self.idle.prefer(index);
     }
 
-    /// Fails the first request on that connection, and the connection.
-    #[cold]
-    fn failed(&mut self, index: usize, outcome: Outcome, detail: String) {
-        self.failed_at(index, 0, outcome, detail);
-    }
-
     /// Fails the request at that position, and the connection. Its other requests are resent if that does no harm.
     #[cold]
-    fn failed_at(&mut self, index: usize, position: usize, outcome: Outcome, detail: String) {
+    fn failed(&mut self, index: usize, position: usize, outcome: Outcome, detail: impl Display) {
         let connection = &mut self.all[index];
         let sent = connection.sent_requests();
         if let Some(request) = connection.take_passed(position) {
-            self.not_ok(index, request, outcome, || detail.clone());
+            self.not_ok(index, request, outcome, &detail);
         }
         let others = sent - usize::from(position < sent);
         self.resend_or_fail(index, others, outcome, &detail);
@@ -861,25 +837,32 @@ impl<'a, W: Wire> Connections<'a, W> {
     #[cold]
     fn close_and_resend(&mut self, index: usize) {
         let sent = self.all[index].sent_requests();
-        self.resend_or_fail(index, sent, Outcome::Reset, NO_RESPONSE);
+        self.resend_or_fail(index, sent, Outcome::Reset, &NO_RESPONSE);
     }
 
     /// Closes the connection, and reopens it for its requests, of which the first `sent` were sent. Those that must not
     /// be sent twice fail as the connection did; but if that was cut, as far as their responses had come.
-    fn resend_or_fail(&mut self, index: usize, sent: usize, outcome: Outcome, detail: &str) {
+    fn resend_or_fail(
+        &mut self,
+        index: usize,
+        sent: usize,
+        outcome: Outcome,
+        detail: &dyn Display,
+    ) {
         self.close(index, Activity::Closed);
         let (plan, now) = (self.plan, self.ledger.now);
         let lost = self.all[index].take_lost(sent, |request| is_repeatable(plan, now, request));
         self.counts.resent += lost.resent;
-        let (of_begun, of_not_begun) = match outcome {
-            Outcome::Reset => ((Outcome::Truncated, CUT_SHORT), (outcome, detail)),
-            Outcome::Truncated => ((outcome, detail), (Outcome::Reset, NO_RESPONSE)),
-            _ => ((outcome, detail), (outcome, detail)),
+        let as_it_did = (outcome, detail);
+        let (of_begun, of_not_begun): (_, (_, &dyn Display)) = match outcome {
+            Outcome::Reset => ((Outcome::Truncated, &CUT_SHORT as _), as_it_did),
+            Outcome::Truncated => (as_it_did, (Outcome::Reset, &NO_RESPONSE)),
+            _ => (as_it_did, as_it_did),
         };
         for (failed, (outcome, detail)) in [(lost.begun, of_begun), (lost.not_begun, of_not_begun)]
         {
             for request in failed {
-                self.not_ok(index, request, outcome, || detail.into());
+                self.not_ok(index, request, outcome, detail);
             }
         }
         if !self.all[index].in_flight.is_empty() {
@@ -911,8 +894,6 @@ impl<'a, W: Wire> Connections<'a, W> {
             self.flush(index);
         }
     }
-
-    // The end.
 
     /// Counts what the connections have in flight at the end of the load.
     pub(super) fn end(&mut self) {

@@ -1,5 +1,7 @@
 //! What becomes of the requests of a worker, and when: it knows no sockets.
 
+use std::fmt::Display;
+
 use prony_model::{Ended, Outcome};
 
 use super::deadlines::TimeLimits;
@@ -10,7 +12,7 @@ use crate::engine::flows::{Flows, Limits};
 use crate::engine::judge::{Judge, Kept};
 use crate::engine::pacer::{DueInstants, Overdue};
 use crate::engine::phase::{Begin, Phase, PhaseResult, Phases};
-use crate::engine::progress::WorkerProgress;
+use crate::engine::progress::{Progress, WorkerProgress};
 use crate::engine::records::{WorkerRecorder, WorkerRecords};
 use crate::engine::silence::{SilenceRecorder, Silences};
 use crate::engine::stage_rows::StageEnds;
@@ -23,7 +25,7 @@ use crate::wire::{Whole, Wire};
 const PUBLISH: Nanoseconds = 200_000_000;
 
 /// The books of a worker.
-pub(super) struct Ledger<'a> {
+pub(in crate::engine) struct Ledger<'a> {
     plan: &'a LoadPlan,
     pub(super) limits: TimeLimits,
     /// How many connections hold streams: the first ones.
@@ -46,7 +48,7 @@ pub(super) struct Ledger<'a> {
     silence: SilenceRecorder,
     pub(super) recorder: WorkerRecorder,
     pub(super) cost: CostMeter,
-    progress: &'a WorkerProgress,
+    observed: &'a WorkerProgress,
     next_publish: Nanoseconds,
 }
 
@@ -71,7 +73,7 @@ pub(super) struct TakenArrival {
 }
 
 impl<'a> Ledger<'a> {
-    pub(super) fn new(
+    pub(in crate::engine) fn new(
         shared: &super::Shared<'a>,
         share: super::Share,
         flows: Option<Flows<'a>>,
@@ -97,7 +99,7 @@ impl<'a> Ledger<'a> {
             silence: SilenceRecorder::begin(now, now),
             recorder: WorkerRecorder::new(shared.recording, plan.threads),
             cost: CostMeter::open(),
-            progress: shared.progress,
+            observed: shared.progress,
             next_publish: Nanoseconds::MAX,
         }
     }
@@ -166,17 +168,17 @@ impl<'a> Ledger<'a> {
 
     pub(super) fn publish_if_due(&mut self) {
         if self.now >= self.next_publish {
-            self.publish();
+            let progress = self.progress();
+            self.observed.publish(progress);
         }
     }
 
-    fn publish(&mut self) {
+    fn progress(&mut self) -> Progress {
         self.next_publish = self.now + PUBLISH;
         let since_start = self.now.saturating_sub(self.start);
         let busy = self.cost.busy(self.now);
         let is_measuring = self.phases.current.measuring;
-        self.progress
-            .publish(since_start, &self.tally, is_measuring, busy);
+        Progress::of_worker(since_start, &self.tally, is_measuring, busy)
     }
 
     /// When measuring begins, if it begins now.
@@ -190,7 +192,8 @@ impl<'a> Ledger<'a> {
     /// Whatever ends from now on is measured; the time runs from `at`.
     pub(super) fn begin_measuring(&mut self, at: Nanoseconds, system_calls: u64) {
         // The last figures of the warm-up, which observers see until the next ones are due.
-        self.publish();
+        let progress = self.progress();
+        self.observed.publish(progress);
         let cost = self.cost.read(system_calls);
         self.timeline.take_last_of(&self.tally);
         let mut tally = std::mem::take(&mut self.tally);
@@ -232,16 +235,16 @@ impl<'a> Ledger<'a> {
     #[cold]
     fn shed(&mut self, at: Nanoseconds) {
         let deadline = self.plan.deadline.unwrap_or_default();
-        let detail = format!(
+        let detail = format_args!(
             "no connection was free until more than {deadline:?} after the request was due"
         );
         if self.flows.is_some() {
-            self.tally.flows().shed(&detail);
+            self.tally.flows().shed(detail);
         }
         if let Some(stage) = self.stage_of(at) {
             self.tally.stage(stage).outcomes[Outcome::Shed] += 1;
         }
-        self.tally.not_ok(Outcome::Shed, || detail);
+        self.tally.not_ok(Outcome::Shed, detail);
     }
 
     /// Decides the outcome of a request that has a whole response, and returns whether it is ok.
@@ -284,7 +287,7 @@ impl<'a> Ledger<'a> {
             },
         };
         let (outcome, detail) = failure;
-        self.not_ok(index, request, outcome, || detail);
+        self.not_ok(index, request, outcome, detail);
         false
     }
 
@@ -355,7 +358,7 @@ impl<'a> Ledger<'a> {
         index: usize,
         mut request: InFlight,
         outcome: Outcome,
-        detail: impl FnOnce() -> String,
+        detail: impl Display,
     ) {
         self.trace(&mut request, outcome);
         if self.is_stream(index) {
@@ -364,15 +367,11 @@ impl<'a> Ledger<'a> {
         }
         self.in_flight -= 1;
         self.count_in_stage(index, &request, outcome);
-        match &mut self.flows {
-            None => self.tally.not_ok(outcome, detail),
-            Some(flows) => {
-                let (user, detail) = (index - self.streams, detail());
-                let tally = self.tally.flows();
-                flows.failed(user, request.number, tally, outcome, &detail);
-                self.tally.not_ok(outcome, || detail);
-            }
+        if let Some(flows) = &mut self.flows {
+            let (user, tally) = (index - self.streams, self.tally.flows());
+            flows.failed(user, request.number, tally, outcome, &detail);
         }
+        self.tally.not_ok(outcome, detail);
     }
 
     /// Counts a request in flight at the end of the load. One that waits for its connection without a schedule was never
@@ -492,7 +491,8 @@ impl<'a> Ledger<'a> {
 
     /// The load has ended.
     pub(super) fn end(mut self, ended: Ended, due: DueInstants, system_calls: u64) -> Figures {
-        self.publish();
+        let progress = self.progress();
+        self.observed.publish_last(progress);
         if let Some(flows) = &self.flows {
             self.tally.flows().unfinished += flows.in_progress();
         }

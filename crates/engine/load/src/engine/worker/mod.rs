@@ -14,19 +14,14 @@ use nix::errno::Errno;
 use prony_model::Ended;
 use serde::{Deserialize, Serialize};
 
-use self::arrivals::Arrivals;
-use self::connections::Connections;
-pub(super) use self::ledger::Figures;
-use self::ledger::Ledger;
-use super::FirstEventLoop;
+pub(super) use self::arrivals::Arrivals;
+pub(super) use self::connections::Connections;
+pub(super) use self::ledger::{Figures, Ledger};
 use super::clock::{Clock, Nanoseconds};
 use super::flows::Flows;
-use super::judge::Judge;
-use super::pacer::Pacer;
 use super::part::EventLoopName;
 use super::progress::WorkerProgress;
 use super::records::Recording;
-use super::request_mix::RequestMix;
 use super::start_line::{Begin, Place};
 use crate::plan::LoadPlan;
 use crate::wire::Wire;
@@ -120,13 +115,6 @@ impl Share {
     }
 }
 
-/// What a worker sends.
-pub(super) struct Requests<'a> {
-    pub(super) mix: RequestMix,
-    /// The users of a scenario, if there is one.
-    pub(super) flows: Option<Flows<'a>>,
-}
-
 /// Drives the connections of one thread through the load.
 pub(super) struct Worker<'a, W> {
     interrupt: &'a AtomicBool,
@@ -140,21 +128,15 @@ pub(super) struct Worker<'a, W> {
 
 impl<'a, W: Wire> Worker<'a, W> {
     pub(super) fn new(
-        shared: Shared<'a>,
-        io: FirstEventLoop,
-        share: Share,
-        new_wire: &'a dyn Fn() -> W,
-        pacer: Box<dyn Pacer + 'a>,
-        Requests { mix, flows }: Requests<'a>,
-        judge: Judge<'a>,
+        shared: &Shared<'a>,
+        connections: Connections<'a, W>,
+        arrivals: Arrivals<'a>,
     ) -> Self {
-        let plan = shared.plan;
-        let ledger = Ledger::new(&shared, share, flows, judge);
         Self {
             interrupt: shared.interrupt,
-            spins: plan.spin,
-            connections: Connections::new(plan, io, share, new_wire, ledger),
-            arrivals: Arrivals::new(pacer, mix, plan.pipeline),
+            spins: shared.plan.spin,
+            connections,
+            arrivals,
             start_lag: 0,
         }
     }
