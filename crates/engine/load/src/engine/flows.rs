@@ -273,11 +273,8 @@ impl<'a> Flows<'a> {
         Some(sample)
     }
 
-    /// The user takes a whole response. Returns it if it is to be compared with the one that the plan expects.
-    ///
-    /// # Errors
-    ///
-    /// The outcome and the reason, if the response is not as expected.
+    /// The user takes a whole response. Returns it if it is to be compared with the one that the plan expects, or the
+    /// outcome and the reason if it is not as the user expects.
     pub(super) fn respond(
         &mut self,
         user: usize,

@@ -97,7 +97,6 @@ const OTHER_FILES: u64 = 64;
 const MOST_LEARNT: u64 = 64;
 /// Derives another random source from the seed, for sampling responses.
 const SAMPLES: u64 = 0x5a5a_5a5a_5a5a_5a5a;
-/// How often the observer sees the progress of the load.
 const OBSERVE: Duration = Duration::from_millis(100);
 
 /// Runs the load on its target and measures it, until it ends or `interrupt` is set (the result is then what was
@@ -167,7 +166,6 @@ struct Agent<'a> {
     recording: Recording,
 }
 
-/// Runs the workers of an agent.
 fn run_workers(
     plan: &LoadPlan,
     agent: Agent<'_>,
@@ -250,7 +248,6 @@ fn most_sockets(plan: &LoadPlan, agent: usize) -> usize {
     share(plan.connections.max(plan.max_connections)) + share(plan.streams)
 }
 
-/// Which thread of which agent a worker is.
 #[derive(Clone, Copy)]
 struct Thread {
     agent: usize,
@@ -344,7 +341,6 @@ struct Unwired<'a, 'p> {
     place: Place<'p>,
 }
 
-/// The event loop that a worker starts with.
 struct FirstEventLoop {
     io: EventLoop,
     /// After how many responses the worker [chooses](Worker::choose_event_loop) again.

@@ -132,16 +132,18 @@ impl PartResult {
         workers: Vec<WorkerResult>,
         tcp: Option<HostEvents>,
     ) -> Self {
-        let mut tally = Tally::default();
+        let mut tally: Tally = Tally::default();
         let mut connections = ConnectionCounts::default();
         for worker in &workers {
             tally.merge(&worker.figures.measured.tally);
             connections.merge(&worker.connections);
         }
+        let mut measured = Tally::default();
+        measured.merge(&tally);
         let silences =
             Silences::common(workers.iter().map(|worker| worker.figures.silences.clone()));
         let agreement = workers.iter().find_map(|worker| worker.agreement);
-        let measured = || workers.iter().map(|worker| &worker.figures.measured);
+        let phases = || workers.iter().map(|worker| &worker.figures.measured);
         let start_lag = workers.iter().map(|worker| worker.start_lag).max();
         Self {
             agent,
@@ -149,9 +151,9 @@ impl PartResult {
             given_connections: given_connections(plan, agent),
             start_lag: start_lag.unwrap_or(0),
             ended: ended(workers.iter().map(|worker| worker.ended)),
-            duration: measured().map(|phase| phase.duration).max().unwrap_or(0),
-            due: DueTime::merged(measured().map(|phase| phase.due)),
-            measured: tally.encoded(),
+            duration: phases().map(|phase| phase.duration).max().unwrap_or(0),
+            due: DueTime::merged(phases().map(|phase| phase.due)),
+            measured,
             warmup: WarmupPart::merged(
                 workers
                     .iter()

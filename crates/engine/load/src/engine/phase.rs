@@ -91,18 +91,18 @@ impl Phases {
         self.warmup_end = Some(WarmupEnd { at, measured });
     }
 
-    /// When measuring begins, once the time of the warm-up is up and no more is in progress than is to be measured.
     #[inline]
+    pub(super) fn is_ending_warmup(&self) -> bool {
+        self.warmup_end.is_some()
+    }
+
+    /// When measuring begins, once the time of the warm-up is up and no more is in progress than is to be measured.
     pub(super) fn take_warmup_end(
         &mut self,
         now: Nanoseconds,
-        in_progress: impl FnOnce() -> u64,
+        in_progress: u64,
     ) -> Option<Nanoseconds> {
-        let end = self.warmup_end?;
-        if in_progress() > end.measured {
-            return None;
-        }
-        self.warmup_end = None;
+        let end = self.warmup_end.take_if(|end| in_progress <= end.measured)?;
         Some(end.at.unwrap_or(now))
     }
 
@@ -292,16 +292,16 @@ mod tests {
             ("fewer are measured", false, 1003, 2, 1009),
         ] {
             let mut phases = phases(is_open_loop, None, false);
-            assert_eq!(phases.take_warmup_end(999 * MS, || 0), None, "{case}");
+            assert_eq!(phases.take_warmup_end(999 * MS, 0), None, "{case}");
             phases.end_warmup(seen_ms * MS, 5, measured);
             assert!(
                 !phases.time_is_up(seen_ms * MS),
                 "{case}: it ends only once"
             );
-            let begins = phases.take_warmup_end(seen_ms * MS, || 5);
-            let begins = begins.or_else(|| phases.take_warmup_end(1009 * MS, || 2));
+            let begins = phases.take_warmup_end(seen_ms * MS, 5);
+            let begins = begins.or_else(|| phases.take_warmup_end(1009 * MS, 2));
             assert_eq!(begins, Some(begins_ms * MS), "{case}");
-            assert_eq!(phases.take_warmup_end(1010 * MS, || 0), None, "{case}");
+            assert_eq!(phases.take_warmup_end(1010 * MS, 0), None, "{case}");
         }
     }
 

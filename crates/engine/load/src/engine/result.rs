@@ -6,6 +6,7 @@ use prony_model::{
 };
 
 use super::clock::{Nanoseconds, seconds};
+use super::encoded::Latencies;
 use super::part::{PartResult, WarmupPart, ended};
 use super::phase::DueTime;
 use super::silence::Silences;
@@ -312,7 +313,7 @@ fn evidence(part: &PartResult) -> Option<String> {
 }
 
 /// How far the generator was behind its schedule, if it was.
-fn behind<H>(schedule: &ScheduleTally<H>) -> Option<String> {
+fn behind<H: Latencies>(schedule: &ScheduleTally<H>) -> Option<String> {
     let behind_by = schedule.behind_by as f64;
     if behind_by > LAG_GROWTH_NS {
         let behind = match behind_by / 1e9 {

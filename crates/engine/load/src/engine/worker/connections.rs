@@ -1,6 +1,5 @@
 //! The connections of a worker: opens them, carries requests over them, and sees that each request gets its outcome.
 
-use std::collections::VecDeque;
 use std::fmt::Display;
 use std::io;
 
@@ -11,19 +10,19 @@ use super::deadlines::Deadlines;
 use super::growth::Growth;
 use super::idle::IdleQueue;
 use super::ledger::Ledger;
+use super::receiving::Receiving;
 use super::{ConnectionCounts, Share};
 use crate::engine::FirstEventLoop;
 use crate::engine::clock::{Nanoseconds, Timetable, nanoseconds};
 use crate::engine::connection::{Activity, Connection, InFlight, TimedHandshake};
-use crate::engine::event_loop::{Chunk, EventLoop, LONG_BODY, ReadNext, SocketEvent};
+use crate::engine::event_loop::{Chunk, EventLoop, LONG_BODY, SocketEvent};
 use crate::engine::flows::Flows;
 use crate::engine::source_address::SourceAddresses;
-use crate::engine::tally::{StreamCourse, Tally};
+use crate::engine::tally::StreamCourse;
 use crate::plan::LoadPlan;
 use crate::target::{is_port_shortage, was_reset};
-use crate::wire::h1::Collect;
 use crate::wire::tls::Agreement;
-use crate::wire::{Eaten, End, EndedResponse, Fault, OnClose, Responses, Which, Whole, Wire};
+use crate::wire::{Eaten, End, EndedResponse, Fault, OnClose, Which, Whole, Wire};
 
 /// The pause after a failure to connect; each further failure doubles it, up to the longest.
 const FIRST_RETRY: Nanoseconds = 10_000_000;
@@ -552,8 +551,7 @@ impl<'a, W: Wire> Connections<'a, W> {
     fn read_on(&mut self, index: usize) {
         let connection = &self.all[index];
         if connection.is_connected() {
-            let skippable = connection.skippable();
-            self.io.read_on(index, ReadNext { skippable });
+            self.io.read_on(index, connection.skippable());
         }
     }
 
@@ -821,7 +819,7 @@ impl<'a, W: Wire> Connections<'a, W> {
             self.not_ok(index, request, outcome, &detail);
         }
         let others = sent - usize::from(position < sent);
-        self.resend_or_fail(index, others, outcome, &detail);
+        self.resend_or_fail(index, others, outcome, &detail.to_string());
     }
 
     /// A server may close a connection after any whole response, and its close may cross our next request: that request
@@ -837,26 +835,20 @@ impl<'a, W: Wire> Connections<'a, W> {
     #[cold]
     fn close_and_resend(&mut self, index: usize) {
         let sent = self.all[index].sent_requests();
-        self.resend_or_fail(index, sent, Outcome::Reset, &NO_RESPONSE);
+        self.resend_or_fail(index, sent, Outcome::Reset, NO_RESPONSE);
     }
 
     /// Closes the connection, and reopens it for its requests, of which the first `sent` were sent. Those that must not
     /// be sent twice fail as the connection did; but if that was cut, as far as their responses had come.
-    fn resend_or_fail(
-        &mut self,
-        index: usize,
-        sent: usize,
-        outcome: Outcome,
-        detail: &dyn Display,
-    ) {
+    fn resend_or_fail(&mut self, index: usize, sent: usize, outcome: Outcome, detail: &str) {
         self.close(index, Activity::Closed);
         let (plan, now) = (self.plan, self.ledger.now);
         let lost = self.all[index].take_lost(sent, |request| is_repeatable(plan, now, request));
         self.counts.resent += lost.resent;
         let as_it_did = (outcome, detail);
-        let (of_begun, of_not_begun): (_, (_, &dyn Display)) = match outcome {
-            Outcome::Reset => ((Outcome::Truncated, &CUT_SHORT as _), as_it_did),
-            Outcome::Truncated => (as_it_did, (Outcome::Reset, &NO_RESPONSE)),
+        let (of_begun, of_not_begun) = match outcome {
+            Outcome::Reset => ((Outcome::Truncated, CUT_SHORT), as_it_did),
+            Outcome::Truncated => (as_it_did, (Outcome::Reset, NO_RESPONSE)),
             _ => (as_it_did, as_it_did),
         };
         for (failed, (outcome, detail)) in [(lost.begun, of_begun), (lost.not_begun, of_not_begun)]
@@ -925,57 +917,4 @@ impl<'a, W: Wire> Connections<'a, W> {
 fn is_repeatable(plan: &LoadPlan, now: Nanoseconds, request: &InFlight) -> bool {
     let in_time = request.deadline > now;
     in_time && !request.resent && plan.request.is_idempotent(request.number)
-}
-
-/// Notes what arrives in the responses of one connection.
-struct Receiving<'a> {
-    in_flight: &'a mut VecDeque<InFlight>,
-    is_stream: bool,
-    tally: &'a mut Tally,
-    now: Nanoseconds,
-    /// Whether to measure the time to the first byte.
-    first_byte: bool,
-}
-
-impl Responses for Receiving<'_> {
-    #[inline]
-    fn begun(&mut self, position: usize) {
-        let Some(request) = self.in_flight.get_mut(position) else {
-            return;
-        };
-        if std::mem::replace(&mut request.response_begun, true) {
-            return;
-        }
-        if let Some(traced) = &mut request.traced {
-            traced.begun(self.now);
-        }
-        if self.is_stream {
-            // From here on it may take any time.
-            request.deadline = Nanoseconds::MAX;
-        } else if self.first_byte {
-            let from = request.from.unwrap_or(self.now);
-            request.first_byte = Some(self.now.saturating_sub(from));
-        }
-    }
-
-    #[inline]
-    fn keep(&mut self, position: usize) -> Option<&mut Collect> {
-        let sample = self.in_flight.get_mut(position)?.sample.as_mut()?;
-        Some(&mut sample.collect)
-    }
-
-    fn events(&mut self, position: usize, count: u64) {
-        let Some(request) = self.in_flight.get_mut(position) else {
-            return;
-        };
-        let tally = if self.is_stream {
-            &mut self.tally.streams.events
-        } else {
-            &mut self.tally.events
-        };
-        let from = request.from.unwrap_or(self.now);
-        tally.received(count, self.now, from, request.last_event);
-        request.events += count;
-        request.last_event = Some(self.now);
-    }
 }

@@ -157,7 +157,8 @@ impl<'a> Ledger<'a> {
     /// What the pacer has begun and has not ended: requests, or flows of a scenario.
     #[inline]
     pub(super) fn in_progress(&self) -> u64 {
-        in_progress(self.flows.as_ref(), self.in_flight)
+        let flows = self.flows.as_ref();
+        flows.map_or(self.in_flight, Flows::in_progress)
     }
 
     /// Looks for silences, once in a turn. `is_retrying` says whether a connection waits to be tried again.
@@ -184,9 +185,11 @@ impl<'a> Ledger<'a> {
     /// When measuring begins, if it begins now.
     #[inline]
     pub(super) fn take_warmup_end(&mut self) -> Option<Nanoseconds> {
-        let (flows, in_flight) = (self.flows.as_ref(), self.in_flight);
-        self.phases
-            .take_warmup_end(self.now, || in_progress(flows, in_flight))
+        if !self.phases.is_ending_warmup() {
+            return None;
+        }
+        let in_progress = self.in_progress();
+        self.phases.take_warmup_end(self.now, in_progress)
     }
 
     /// Whatever ends from now on is measured; the time runs from `at`.
@@ -519,12 +522,5 @@ impl<'a> Ledger<'a> {
             silences: self.silence.end(),
             records: Some(records),
         }
-    }
-}
-
-fn in_progress(flows: Option<&Flows<'_>>, in_flight: u64) -> u64 {
-    match flows {
-        None => in_flight,
-        Some(flows) => flows.in_progress(),
     }
 }

@@ -6,6 +6,7 @@ mod deadlines;
 mod growth;
 mod idle;
 mod ledger;
+mod receiving;
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
