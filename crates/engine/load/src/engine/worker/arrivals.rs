@@ -3,7 +3,6 @@
 use super::BEGIN_AT_ONCE;
 use super::connections::Connections;
 use super::idle::Idle;
-use super::ledger::TakenArrival;
 use crate::engine::clock::{Nanoseconds, Timetable};
 use crate::engine::connection::Activity;
 use crate::engine::flows::Step;
@@ -248,12 +247,7 @@ impl<'a> Arrivals<'a> {
         let (mut due, mut queued) = (None, false);
         if let Arrival::Scheduled { at, free_since } = arrival {
             let was_refused = to.all[index].refusals > 0;
-            let in_time = to.ledger.arrived(TakenArrival {
-                at,
-                free_since,
-                was_refused,
-            });
-            if !in_time {
+            if !to.ledger.arrived(at, free_since, was_refused) {
                 return;
             }
             (due, queued) = (Some(at), free_since > at);

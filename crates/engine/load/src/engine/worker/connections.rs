@@ -431,10 +431,34 @@ impl<'a, W: Wire> Connections<'a, W> {
         self.check_fault(index);
     }
 
-    /// Sends what the wire has to send, as far as the socket takes it.
+    /// Sends what the wire has to send, as far as the socket takes it. One that encrypts does so a piece at a time.
     #[inline]
     fn send_all(&mut self, index: usize) {
-        while self.send_some(index) {}
+        loop {
+            let connection = &mut self.all[index];
+            let unsent = connection.wire.unsent();
+            let ready = unsent.len();
+            if ready == 0 {
+                return;
+            }
+            match self.io.send(index, unsent) {
+                Ok(length) => {
+                    connection.wire.sent(length);
+                    if !self.ledger.is_stream(index) {
+                        self.ledger.tally.bytes_written += length as u64;
+                    }
+                    if length < ready {
+                        return;
+                    }
+                }
+                // Reading reports what the server did before it closed.
+                Err(Errno::EPIPE | Errno::ECONNRESET) => return,
+                Err(errno) => {
+                    self.closed(index, Some(errno));
+                    return self.free_soon(index);
+                }
+            }
+        }
     }
 
     /// Fails a connection that cannot go on, whatever the server sends.
@@ -446,34 +470,6 @@ impl<'a, W: Wire> Connections<'a, W> {
         {
             self.faulty(index, fault);
             self.free_soon(index);
-        }
-    }
-
-    /// Sends the bytes that the wire has ready, and returns whether it may have more: a wire that encrypts does so a
-    /// piece at a time.
-    #[inline]
-    fn send_some(&mut self, index: usize) -> bool {
-        let connection = &mut self.all[index];
-        let unsent = connection.wire.unsent();
-        let ready = unsent.len();
-        if ready == 0 {
-            return false;
-        }
-        match self.io.send(index, unsent) {
-            Ok(length) => {
-                connection.wire.sent(length);
-                if !self.ledger.is_stream(index) {
-                    self.ledger.tally.bytes_written += length as u64;
-                }
-                length == ready
-            }
-            // Reading reports what the server did before it closed.
-            Err(Errno::EPIPE | Errno::ECONNRESET) => false,
-            Err(errno) => {
-                self.closed(index, Some(errno));
-                self.free_soon(index);
-                false
-            }
         }
     }
 
@@ -562,7 +558,12 @@ impl<'a, W: Wire> Connections<'a, W> {
             End::Whole(whole) => {
                 self.responded(index, ended.position, whole, ended.was_sent, may_stay);
             }
-            End::Failed(fault) => self.response_failed(index, ended.position, &fault),
+            // The connection stays usable.
+            End::Failed(fault) => {
+                if let Some(request) = self.all[index].take_passed(ended.position) {
+                    self.not_ok(index, request, fault.outcome(), &fault);
+                }
+            }
             End::Unprocessed(fault) => self.unprocessed(index, ended.position, &fault),
         }
     }
@@ -725,14 +726,6 @@ impl<'a, W: Wire> Connections<'a, W> {
                 self.failed(index, position, Outcome::Truncated, CUT_SHORT);
             }
             OnClose::Failed(fault) => self.faulty(index, fault),
-        }
-    }
-
-    /// The wire reported that a response will not be whole; its connection stays usable.
-    #[cold]
-    fn response_failed(&mut self, index: usize, position: usize, fault: &Fault) {
-        if let Some(request) = self.all[index].take_passed(position) {
-            self.not_ok(index, request, fault.outcome(), fault);
         }
     }
 

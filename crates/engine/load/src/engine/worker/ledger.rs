@@ -63,15 +63,6 @@ pub(in crate::engine) struct Figures {
     pub(in crate::engine) records: Option<WorkerRecords>,
 }
 
-/// An arrival of the schedule, and since when the connection that takes it was free.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct TakenArrival {
-    pub(super) at: Nanoseconds,
-    pub(super) free_since: Nanoseconds,
-    /// Whether the last attempt to open its connection was refused.
-    pub(super) was_refused: bool,
-}
-
 impl<'a> Ledger<'a> {
     pub(in crate::engine) fn new(
         shared: &super::Shared<'a>,
@@ -212,10 +203,15 @@ impl<'a> Ledger<'a> {
         self.judge.begin_phase();
     }
 
-    /// A connection takes an arrival. Returns false if it is too late to send: that is its outcome.
+    /// A connection that was free since `free_since` takes an arrival that was due at `at`. Returns false if that is too
+    /// late to send: that is its outcome. `was_refused` says whether the last attempt to open the connection was.
     #[inline]
-    pub(super) fn arrived(&mut self, arrival: TakenArrival) -> bool {
-        let TakenArrival { at, free_since, .. } = arrival;
+    pub(super) fn arrived(
+        &mut self,
+        at: Nanoseconds,
+        free_since: Nanoseconds,
+        was_refused: bool,
+    ) -> bool {
         let is_queued = free_since > at;
         let in_time = self.limits.latest_send(at) > self.now;
         let schedule = &mut self.tally.schedule;
@@ -224,7 +220,7 @@ impl<'a> Ledger<'a> {
             schedule.sent += u64::from(in_time);
         }
         schedule.queued += u64::from(is_queued);
-        schedule.bound_hits += u64::from(is_queued && !arrival.was_refused);
+        schedule.bound_hits += u64::from(is_queued && !was_refused);
         if in_time {
             // The generator is not to blame while the user was busy.
             let lag = self.now.saturating_sub(at.max(free_since));
