@@ -209,7 +209,8 @@ fn run_workers(
                 let stop = &stop;
                 scope.spawn(move || {
                     let _running = running;
-                    let result = run_worker(shared, Thread { agent, thread }, budget, place);
+                    let number = WorkerNumber::of(plan, agent, thread);
+                    let result = run_worker(shared, agent, number, budget, place);
                     result.inspect_err(|_| stop.store(true, Relaxed))
                 })
             })
@@ -248,29 +249,24 @@ fn most_sockets(plan: &LoadPlan, agent: usize) -> usize {
     share(plan.connections.max(plan.max_connections)) + share(plan.streams)
 }
 
-#[derive(Clone, Copy)]
-struct Thread {
-    agent: usize,
-    thread: usize,
-}
-
 /// Pins the thread, and gives the worker its event loop.
 fn run_worker<'a>(
     shared: Shared<'a>,
-    thread: Thread,
+    agent: usize,
+    number: WorkerNumber,
     budget: &'a SharedBudget,
     place: Place<'_>,
 ) -> Result<WorkerResult, LoadError> {
     let plan = shared.plan;
-    let number = WorkerNumber::of(plan, thread.agent, thread.thread);
     // By the number among all agents, because those of this host share its CPUs.
     if !plan.cpus.is_empty() {
         pin_to(plan.cpus[number.worker % plan.cpus.len()])?;
     }
     if plan.shape != LoadShape::Closed || plan.batches.is_some() || place.is_shared() {
-        set_exact_timers()?;
+        // By default the kernel may wake a thread up to 50 µs late, to save power.
+        set_timerslack(1).map_err(refused("set the timer slack"))?;
     }
-    let worker = Unwired::new(shared, thread.agent, number, budget, place);
+    let worker = Unwired::new(shared, agent, number, budget, place);
     let io = event_loop(plan, worker.share.slots())?;
     worker.run(io).map_err(refused("wait for events"))
 }
@@ -425,16 +421,9 @@ impl<'a, 'p> Unwired<'a, 'p> {
 /// Long responses cost less over epoll and short ones over io_uring (see README.md). If the length of the bodies
 /// is unknown, the first responses tell it. They use epoll, because it can hand over its sockets at any time.
 fn event_loop(plan: &LoadPlan, slots: usize) -> Result<FirstEventLoop, LoadError> {
-    let no_epoll = refused("create an epoll instance");
-    let fixed = |io| FirstEventLoop {
-        io,
-        chooses_after: None,
-    };
-    if plan.acknowledges_at_once {
-        return Ok(fixed(EventLoop::acknowledging().map_err(no_epoll)?));
-    }
     let is_auto = plan.event_loop == EventLoopChoice::Auto;
     let (takes_io_uring, chooses_after) = match (plan.event_loop, plan.body_length()) {
+        _ if plan.acknowledges_at_once => (false, None),
         (EventLoopChoice::IoUring, _) => (true, None),
         (EventLoopChoice::Epoll, _) => (false, None),
         (EventLoopChoice::Auto, Some(length)) => (length < LONG_BODY, None),
@@ -452,20 +441,16 @@ fn event_loop(plan: &LoadPlan, slots: usize) -> Result<FirstEventLoop, LoadError
     };
     if takes_io_uring {
         match EventLoop::io_uring(slots) {
-            Ok(io_uring) => return Ok(fixed(io_uring)),
+            Ok(io) => return Ok(FirstEventLoop { io, chooses_after }),
             Err(_) if is_auto => {}
             Err(error) => return Err(LoadError::NoIoUring(error)),
         }
     }
+    let no_epoll = refused("create an epoll instance");
     Ok(FirstEventLoop {
-        io: EventLoop::epoll().map_err(no_epoll)?,
+        io: EventLoop::epoll(plan.acknowledges_at_once).map_err(no_epoll)?,
         chooses_after: chooses_after.map(|most| most.min(MOST_LEARNT)),
     })
-}
-
-/// By default the kernel may wake a thread up to 50 µs late, to save power.
-fn set_exact_timers() -> Result<(), LoadError> {
-    set_timerslack(1).map_err(refused("set the timer slack"))
 }
 
 fn pin_to(cpu: usize) -> Result<(), LoadError> {

@@ -228,6 +228,7 @@ fn warmup_result(warmup: WarmupPart) -> WarmupResult {
 }
 
 fn generator(plan: &LoadPlan, parts: &[PartResult]) -> GeneratorCost {
+    let throttled = parts.iter().filter_map(|part| part.throttled);
     let costs = parts.iter().map(|part| part.cost.clone());
     let cost = costs
         .reduce(|sum, cost| sum.plus(&cost))
@@ -245,7 +246,8 @@ fn generator(plan: &LoadPlan, parts: &[PartResult]) -> GeneratorCost {
         client_limited_by: None,
         cpus: plan.cpus.clone(),
         scheduling: cost.scheduling,
-        throttled: throttled(parts),
+        // The agent that was stopped longest.
+        throttled: throttled.reduce(Throttled::worse),
     };
     if let Some(evidence) = client_limited_by(plan, parts) {
         generator.limited_by(&evidence);
@@ -270,12 +272,6 @@ fn client_limited_by(plan: &LoadPlan, parts: &[PartResult]) -> Option<String> {
             plan.agents
         ),
     })
-}
-
-/// How their CPU quota stopped the agents: the one that was stopped longest.
-fn throttled(parts: &[PartResult]) -> Option<Throttled> {
-    let throttled = parts.iter().filter_map(|part| part.throttled);
-    throttled.reduce(Throttled::worse)
 }
 
 /// The evidence that its CPU quota limited an agent.

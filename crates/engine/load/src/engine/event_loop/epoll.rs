@@ -89,7 +89,7 @@ const BATCH: usize = 256;
 const READS_AT_ONCE: u32 = 16;
 
 impl Epoll {
-    pub(super) fn new() -> Result<Self, Errno> {
+    pub(super) fn new(acknowledges: bool) -> Result<Self, Errno> {
         Ok(Self {
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC).map_err(errno)?,
             events: Vec::with_capacity(BATCH),
@@ -101,16 +101,9 @@ impl Epoll {
             look: vec![0; LARGE_LOOK],
             discard: vec![0; 1024 * 1024],
             first_look: LARGE_LOOK,
-            acknowledges: false,
+            acknowledges,
             system_calls: 0,
         })
-    }
-
-    pub(super) fn acknowledging(self) -> Self {
-        Self {
-            acknowledges: true,
-            ..self
-        }
     }
 
     /// What the next kernel event means, if anything.
@@ -387,7 +380,7 @@ mod tests {
 
     #[test]
     fn a_short_wait_is_not_rounded_up_to_a_millisecond() {
-        let mut epoll = Epoll::new().unwrap();
+        let mut epoll = Epoll::new(false).unwrap();
         let waits = (0..200).map(|_| {
             let begin = Instant::now();
             epoll.wait(50_000).unwrap();

@@ -80,13 +80,9 @@ macro_rules! either {
 }
 
 impl EventLoop {
-    pub(super) fn epoll() -> Result<Self, Errno> {
-        Epoll::new().map(Self::Epoll)
-    }
-
-    /// The same, acknowledging what it receives at once.
-    pub(super) fn acknowledging() -> Result<Self, Errno> {
-        Ok(Self::Epoll(Epoll::new()?.acknowledging()))
+    /// One that `acknowledges` what it receives at once, if that is wanted.
+    pub(super) fn epoll(acknowledges: bool) -> Result<Self, Errno> {
+        Epoll::new(acknowledges).map(Self::Epoll)
     }
 
     /// Fails if the kernel has no io_uring, or forbids it.
