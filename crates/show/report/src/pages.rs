@@ -494,11 +494,11 @@ fn conditions_section(run: &Run) -> Section {
 fn document_head(document: &Document, table: &DocumentTable) -> Section {
     Section {
         id: format!("published-{}", table.number),
-        kicker: document.name.clone(),
+        kicker: document.published.document.clone(),
         title: table.source.title.clone(),
         lead: format!(
             "Measured here: {}",
-            load::in_rounds(&table.source.load, table.rounds.len())
+            load::in_rounds(&table.source.load, table.rounds)
         ),
         ..Section::default()
     }
@@ -520,9 +520,9 @@ fn document_section(document: &Document, table: &DocumentTable) -> Section {
         blocks.extend([Block::Table(ratios), Block::Caption(RATIOS.into())]);
     }
     let mut published = vec![Block::Facts(vec![
-        ("Document", document.name.clone()),
-        ("Machine", document.machine.clone()),
-        ("Method", document.method.clone()),
+        ("Document", document.published.document.clone()),
+        ("Machine", document.published.machine.clone()),
+        ("Method", document.published.method.clone()),
     ])];
     published.extend(tables::as_published(table).into_iter().map(Block::Table));
     blocks.push(Block::Fold(
