@@ -116,13 +116,21 @@ impl Measured {
             _ => (estimate.median, interval),
         };
         let has_several = rounds.len() > 1;
-        value.is_finite().then_some(Self {
-            value,
+        value.is_finite().then(|| Self {
             spread: has_several.then_some(spread),
-            interval: has_several.then_some(interval),
+            ..Self::within(value, has_several.then_some(interval), rounds)
+        })
+    }
+
+    /// A figure with an interval, which is also its spread.
+    fn within(value: f64, interval: Option<(f64, f64)>, rounds: BTreeMap<u32, f64>) -> Self {
+        Self {
+            value,
+            spread: interval,
+            interval,
             rounds,
             ..Self::default()
-        })
+        }
     }
 }
 
@@ -151,22 +159,15 @@ impl Own<'_> {
             Aggregation::Build => {
                 let size = self.summed.server.artefact_bytes? as f64;
                 Measured {
-                    value: size,
-                    interval: Some((size, size)),
-                    ..Measured::default()
+                    spread: None,
+                    ..Measured::within(size, Some((size, size)), BTreeMap::new())
                 }
             }
             // A kept process may have been started by an attempt that does not count.
             Aggregation::Starts => {
                 let starts = figures.startup_ns?;
                 let interval = (starts.n > 1).then_some((starts.low, starts.high));
-                Measured {
-                    value: starts.median,
-                    spread: interval,
-                    interval,
-                    rounds: self.by_round(figure).collect(),
-                    ..Measured::default()
-                }
+                Measured::within(starts.median, interval, self.by_round(figure).collect())
             }
             Aggregation::Merged => {
                 let merged = self.merged(figure)?;
@@ -220,19 +221,14 @@ impl Own<'_> {
         };
         let own: BTreeMap<u32, f64> = self.by_round(whole).collect();
         let base: BTreeMap<u32, f64> = base.by_round(whole).collect();
-        let Relative {
-            ratio, interval, ..
-        } = Relative::of(&own, &base)?;
+        let found = Relative::of(&own, &base)?;
         let in_both = own.into_iter();
-        Some(Measured {
-            value: ratio,
-            spread: interval,
-            interval,
-            rounds: in_both
-                .filter_map(|(round, own)| Some((round, own / base.get(&round)?)))
-                .collect(),
-            ..Measured::default()
-        })
+        let rounds = in_both.filter_map(|(round, own)| Some((round, own / base.get(&round)?)));
+        Some(Measured::within(
+            found.ratio,
+            found.interval,
+            rounds.collect(),
+        ))
     }
 
     /// What figures of a kind say about the server.
