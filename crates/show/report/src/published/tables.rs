@@ -36,27 +36,26 @@ pub fn as_published(table: &DocumentTable) -> Vec<Table> {
 
 /// The measured figures in one table: every column's summary, without the single rounds.
 pub fn summaries(table: &DocumentTable) -> Table {
-    together(table, Side::Measured, &table.source.columns)
+    let columns = table.source.columns.iter();
+    let columns = columns.map(|figure| of_figure(table, Side::Measured, *figure));
+    shown(table, Side::Measured, String::new(), columns.collect())
 }
 
 /// Published and measured ratios side by side; `None` if no column has them.
 pub fn ratios(table: &DocumentTable) -> Option<Table> {
-    let has_ratio = |figure: &&PublishedFigure| {
+    let figures = table.source.columns.iter();
+    let columns = figures.filter(|figure| figure.more_is_better().is_some());
+    let columns = columns.map(|&figure| Shown {
+        title: title(table, figure),
+        cell: Box::new(move |row| ratio_cell(table, figure, row)),
+    });
+    let has_ratio = |column: &Shown<'_>| {
         let mut rows = table.rows.iter().filter(|row| row.in_document);
-        figure.more_is_better().is_some()
-            && rows.any(|row| !ratio_cell(table, **figure, row).is_empty())
+        rows.any(|row| !(column.cell)(row).is_empty())
     };
-    let columns: Vec<_> = table.source.columns.iter().filter(has_ratio).collect();
-    let titles = columns.iter().map(|figure| title(table, **figure));
+    let columns: Vec<Shown<'_>> = columns.filter(has_ratio).collect();
     let caption = "Ratios: published → measured here".to_owned();
-    let cells = |row: &DocumentRow| {
-        let cells = columns
-            .iter()
-            .map(|figure| ratio_cell(table, **figure, row));
-        cells.collect()
-    };
-    let shown = shown(table, Side::Published, caption, titles, cells);
-    (!columns.is_empty()).then_some(shown)
+    (!columns.is_empty()).then(|| shown(table, Side::Published, caption, columns))
 }
 
 /// A table for each figure whose rounds are shown, and one for the rest.
@@ -64,74 +63,68 @@ fn tables(table: &DocumentTable, side: Side) -> Vec<Table> {
     let by_round = |figure: &PublishedFigure| {
         table.source.each_round && about(*figure).aggregation == Aggregation::Summary
     };
-    let (round_by_round, rest): (Vec<&PublishedFigure>, Vec<_>) =
-        table.source.columns.iter().partition(|it| by_round(it));
+    let columns = table.source.columns.iter().copied();
+    let (round_by_round, rest): (Vec<_>, Vec<_>) = columns.partition(by_round);
     let mut tables: Vec<Table> = round_by_round
         .into_iter()
-        .map(|figure| rounds(table, side, *figure))
+        .map(|figure| rounds(table, side, figure))
         .collect();
     if !rest.is_empty() {
-        let mut rest = together(table, side, rest);
-        if !tables.is_empty() {
-            rest.caption = "All rounds together".to_owned();
-        }
-        tables.push(rest);
+        let caption = if tables.is_empty() {
+            ""
+        } else {
+            "All rounds together"
+        };
+        let columns = rest.iter().map(|figure| of_figure(table, side, *figure));
+        tables.push(shown(table, side, caption.to_owned(), columns.collect()));
     }
     tables
 }
 
 fn rounds(table: &DocumentTable, side: Side, figure: PublishedFigure) -> Table {
-    let of_rows = table
-        .rows
-        .iter()
-        .filter_map(|row| row.figures(side).get(&figure));
+    let of_rows = table.rows.iter();
+    let of_rows = of_rows.filter_map(|row| row.figures(side).get(&figure));
     let rounds: BTreeSet<u32> = of_rows.flat_map(|it| it.rounds.keys().copied()).collect();
-    let titles = rounds.iter().map(|round| format!("round {round}"));
-    let titles = titles.chain([summary(table).to_owned()]);
+    let of_round = |round| Shown {
+        title: format!("round {round}"),
+        cell: Box::new(move |row| {
+            let measured = row.figures(side).get(&figure);
+            let value = measured.and_then(|measured| measured.rounds.get(&round));
+            Cell::optional(value.copied(), about(figure).shown)
+        }),
+    };
+    let all = Shown {
+        title: summary(table).to_owned(),
+        cell: Box::new(move |row| figure_cell(row, side, figure).with(None)),
+    };
+    let columns = rounds.into_iter().map(of_round).chain([all]);
     let caption = capital(&title(table, figure));
-    shown(table, side, caption, titles, |row| {
-        let measured = row.figures(side).get(&figure);
-        let of_round = |round| Some(*measured?.rounds.get(round)?);
-        let all = measured.map(|measured| measured.value);
-        let values = rounds.iter().map(of_round).chain([all]);
-        values
-            .map(|value| Cell::optional(value, about(figure).shown))
-            .collect()
-    })
+    shown(table, side, caption, columns.collect())
 }
 
-fn together<'t>(
-    table: &'t DocumentTable,
-    side: Side,
-    columns: impl IntoIterator<Item = &'t PublishedFigure>,
-) -> Table {
-    let columns: Vec<_> = columns.into_iter().collect();
-    let titles = columns.iter().map(|figure| title(table, **figure));
-    shown(table, side, String::new(), titles, |row| {
-        let figures = row.figures(side);
-        columns
-            .iter()
-            .map(|figure| {
-                let measured = figures.get(figure);
-                measured.map_or_else(Cell::default, |it| figure_cell(**figure, it))
-            })
-            .collect()
-    })
+/// A column of figures.
+struct Shown<'t> {
+    title: String,
+    cell: Box<dyn Fn(&DocumentRow) -> Cell + 't>,
+}
+
+fn of_figure(table: &DocumentTable, side: Side, figure: PublishedFigure) -> Shown<'static> {
+    Shown {
+        title: title(table, figure),
+        cell: Box::new(move |row| figure_cell(row, side, figure)),
+    }
 }
 
 /// A table with these columns of figures. With published figures it has only the document's own rows.
-fn shown(
-    table: &DocumentTable,
-    side: Side,
-    caption: String,
-    titles: impl Iterator<Item = String>,
-    cells: impl Fn(&DocumentRow) -> Vec<Cell>,
-) -> Table {
+fn shown(table: &DocumentTable, side: Side, caption: String, columns: Vec<Shown<'_>>) -> Table {
     let has_workloads = table.has_workloads();
     let mut system = Head::words("system");
     system.detail = Some(("server here", 1));
     let workload = has_workloads.then(|| Head::words("workload"));
-    let heads = std::iter::once(system).chain(workload);
+    let titles = columns
+        .iter()
+        .map(|column| Head::figure(column.title.clone()));
+    let heads = [system].into_iter().chain(workload).chain(titles);
     let is_measured = side == Side::Measured;
     let all = table.rows.iter();
     let mut above: Option<&DocumentRow> = None;
@@ -142,11 +135,8 @@ fn shown(
         above = Some(row);
         let absent = row.absent.filter(|_| is_measured);
         let workload = has_workloads.then(|| Cell::text(&row.workload));
-        let figures = if absent.is_some() {
-            Vec::new()
-        } else {
-            cells(row)
-        };
+        let figures = columns.iter().filter(|_| absent.is_none());
+        let figures = figures.map(|column| (column.cell)(row));
         Row {
             tone: if row.in_document {
                 Tone::Plain
@@ -159,7 +149,8 @@ fn shown(
             } else {
                 Vec::new()
             },
-            cells: std::iter::once(name(row, side))
+            cells: [name(row, side)]
+                .into_iter()
                 .chain(workload)
                 .chain(figures)
                 .collect(),
@@ -170,7 +161,7 @@ fn shown(
     Table {
         caption,
         is_whole: true,
-        ..Table::with(heads.chain(titles.map(Head::figure)), rows)
+        ..Table::with(heads, rows)
     }
 }
 
@@ -196,7 +187,10 @@ impl DocumentRow {
     }
 }
 
-fn figure_cell(figure: PublishedFigure, measured: &Measured) -> Cell {
+fn figure_cell(row: &DocumentRow, side: Side, figure: PublishedFigure) -> Cell {
+    let Some(measured) = row.figures(side).get(&figure) else {
+        return Cell::default();
+    };
     let about = about(figure);
     let is_sum = about.aggregation == Aggregation::Sum;
     let spread = measured.spread.filter(|_| !is_sum || measured.value > 0.0);
