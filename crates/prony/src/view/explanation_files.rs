@@ -3,23 +3,18 @@
 use std::error::Error;
 use std::fmt;
 use std::fs;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use prony_insight::profile::{flame_graph, flame_graph_of_difference, folded};
-use prony_model::{CostUnit, Explanation, Profile, Run};
+use prony_model::{Explanation, Profile, Run};
 use prony_present::number;
 use prony_report::explain::{Difference, ExplanationSummary, FlameGraphs, Header, difference};
 use prony_run::run::Finished;
 use prony_server::Layout;
 use serde_json::Value;
 
-use super::width;
-use crate::output;
+use super::Console;
 use crate::result_file::ResultFile;
-
-/// The widest table without a terminal.
-const DEFAULT_WIDTH: usize = 100;
 
 /// Where the explanation of a run was written.
 pub struct ExplanationFiles {
@@ -119,10 +114,8 @@ pub fn write(
     let profiles = write_profiles(&folder.join("profiles"), explanations, differences)?;
     let put = |path: &Path, text: String| ResultFile::open(path)?.write(&text);
     put(&page, html(run, explanations, differences))?;
-    put(
-        &folder.join("explain.md"),
-        markdown(explanations, differences),
-    )?;
+    let text = markdown(explanations, differences);
+    put(&folder.join("explain.md"), text)?;
     let json = serde_json::to_string_pretty(&json(run, explanations, differences))?;
     put(&folder.join("explain.json"), json)?;
     Ok(ExplanationFiles { page, profiles })
@@ -130,13 +123,9 @@ pub fn write(
 
 /// Shows the results, and after those the differences.
 pub fn show(explanations: &[Explanation], differences: &[Difference<'_>]) {
-    let on_terminal = std::io::stdout().is_terminal();
-    let width = if on_terminal { width() } else { DEFAULT_WIDTH };
-    let colour = on_terminal && output::shows_colours(&std::io::stdout());
-    out!(
-        "{}",
-        ExplanationSummary::of(explanations).text(width, colour)
-    );
+    let Console { width, colour } = Console::stdout();
+    let summary = ExplanationSummary::of(explanations);
+    out!("{}", summary.text(width, colour));
     for one in differences {
         out!("\n{}", one.text(width, colour));
     }
@@ -158,13 +147,9 @@ pub fn json(run: &Run, explanations: &[Explanation], differences: &[Difference<'
 }
 
 fn html(run: &Run, explanations: &[Explanation], differences: &[Difference<'_>]) -> String {
-    let differences = differences.iter().cloned();
-    let differences: Vec<(Difference<'_>, Option<String>)> = differences
-        .map(|one| {
-            let graph = graph_of(&one);
-            (one, graph)
-        })
-        .collect();
+    let differences = differences.iter();
+    let differences = differences.map(|one| (one.clone(), graph_of(one)));
+    let differences: Vec<(Difference<'_>, Option<String>)> = differences.collect();
     ExplanationSummary::of(explanations).html(&Header::from(run), graphs, &differences)
 }
 
@@ -185,7 +170,7 @@ fn graph(of: &Explanation, profile: &Profile, kind: &str) -> Option<String> {
     let mut subtitle = format!("{} samples", number::whole(profile.samples as f64));
     if per.is_finite() {
         let time = number::duration(per * 1e9);
-        subtitle = format!("{subtitle}, {time} a {}", unit(of.unit));
+        subtitle = format!("{subtitle}, {time} a {}", of.unit.name());
     }
     flame_graph(profile, &title, &subtitle).ok()
 }
@@ -196,11 +181,7 @@ fn graph_of(one: &Difference<'_>) -> Option<String> {
         "{} after {} × {}",
         one.after.server, one.before.server, one.before.workload
     );
-    flame_graph_of_difference(before, after, &title, unit(one.before.unit)).ok()
-}
-
-const fn unit(unit: CostUnit) -> &'static str {
-    unit.name()
+    flame_graph_of_difference(before, after, &title, one.before.unit.name()).ok()
 }
 
 /// Writes stacks and graphs; `None` if there are none.

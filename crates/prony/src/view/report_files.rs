@@ -3,7 +3,6 @@
 use std::error::Error;
 use std::fmt;
 use std::fs;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use prony_model::{Explanation, Run, TrialRecord};
@@ -13,12 +12,8 @@ use prony_run::run::Finished;
 use prony_server::Layout;
 use prony_store::{Store, export_json};
 
-use super::width;
-use crate::output;
+use super::{Console, WIDTH_OF_A_FILE};
 use crate::result_file::ResultFile;
-
-/// The widest table without a terminal.
-const DEFAULT_WIDTH: usize = 100;
 
 /// Where the reports were written.
 pub struct ReportFiles {
@@ -41,9 +36,7 @@ pub fn places(files: &ReportFiles, store: &Store, run: &Run) -> String {
 
 /// Shows a comparison, and how its run ended if it is not complete.
 pub fn show(run: &Run, comparison: &RunSummary) {
-    let on_terminal = std::io::stdout().is_terminal();
-    let width = if on_terminal { width() } else { DEFAULT_WIDTH };
-    let colour = on_terminal && output::shows_colours(&std::io::stdout());
+    let Console { width, colour } = Console::stdout();
     out!("{}", terminal(comparison, width, colour));
     if let Some(end) = end_of_run(run) {
         outln!("{end}");
@@ -52,7 +45,7 @@ pub fn show(run: &Run, comparison: &RunSummary) {
 
 /// The same on standard error, if a file takes standard output.
 pub fn show_on_stderr(run: &Run, comparison: &RunSummary) {
-    err!("{}", terminal(comparison, DEFAULT_WIDTH, false));
+    err!("{}", terminal(comparison, WIDTH_OF_A_FILE, false));
     if let Some(end) = end_of_run(run) {
         errln!("{end}");
     }

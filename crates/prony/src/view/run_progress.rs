@@ -13,7 +13,7 @@ use prony_model::{
     TrialRecord, TrialResult, VerifyResult, VerifyVerdict, WarmUp,
 };
 use prony_present::number;
-use prony_present::words::plural;
+use prony_present::words::{Joined, non_empty, not_ready, plural};
 use prony_run::TrialAttempt;
 use prony_run::run::{ExplainPlan, Finished, RunEvent, RunRequest, TaskContent, run as run_suite};
 use prony_run::{AdaptiveRounds, Measure, Planned};
@@ -608,8 +608,7 @@ fn planned_text(request: &RunRequest<'_>) -> String {
         plural(request.servers.len(), "server"),
         plural(request.tasks.len(), "workload"),
     ];
-    let parts: Vec<String> = parts.into_iter().chain(rounds).collect();
-    parts.join(", ")
+    parts.into_iter().chain(rounds).joined(", ")
 }
 
 /// `3 rounds`, `3 to 20 rounds` if measures differ, or `rounds until ±3 %`.
@@ -651,16 +650,14 @@ fn verified(server: &ServerRecord) -> Vec<String> {
     if let Some(line) = status_line(&server.id, &server.status) {
         return vec![line];
     }
-    let wrong = server
-        .verified
-        .iter()
-        .filter_map(|result| match &result.verdict {
-            VerifyVerdict::Right => None,
-            VerifyVerdict::Wrong { expected, received } => Some(format!(
-                "WRONG    {} × {}: expected {expected}; received {received}",
-                server.id, result.workload
-            )),
-        });
+    let results = server.verified.iter();
+    let wrong = results.filter_map(|result| match &result.verdict {
+        VerifyVerdict::Right => None,
+        VerifyVerdict::Wrong { expected, received } => Some(format!(
+            "WRONG    {} × {}: expected {expected}; received {received}",
+            server.id, result.workload
+        )),
+    });
     let wrong: Vec<String> = wrong.collect();
     if wrong.is_empty() {
         return vec![format!("verified {}", server.id)];
@@ -677,19 +674,6 @@ pub fn status_line(id: &str, status: &ServerStatus) -> Option<String> {
     not_ready(status).map(|reason| format!("{label} {id}: {reason}"))
 }
 
-/// Why a server is not measured; `None` if it is ready.
-pub fn not_ready(status: &ServerStatus) -> Option<String> {
-    match status {
-        ServerStatus::Ready => None,
-        ServerStatus::Skipped { missing, install } => {
-            Some(format!("{missing} is missing; to install it: {install}"))
-        }
-        ServerStatus::BuildFailed { output: reason }
-        | ServerStatus::StartFailed { reason }
-        | ServerStatus::Unreachable { reason } => Some(reason.clone()),
-    }
-}
-
 /// `go-nethttp × hello, round 2`.
 fn trial_text(trial: &Trial) -> String {
     let Trial {
@@ -704,7 +688,7 @@ fn trial_text(trial: &Trial) -> String {
 /// `noisy    go-nethttp × hello, round 2: other programs used 23 % of the CPU time; Prony
 /// re-runs it …`; `None` if nothing disturbed it.
 fn noisy_line(record: &TrialRecord, again: bool) -> Option<String> {
-    let by: Vec<String> = record.noisy.iter().map(noise_text).collect();
+    let by = non_empty(noise_texts(&record.noisy))?;
     let then = if again {
         "Prony re-runs it at the end of the round"
     } else if record.noisy.iter().any(NoiseCause::is_from_outside) {
@@ -712,28 +696,25 @@ fn noisy_line(record: &TrialRecord, again: bool) -> Option<String> {
     } else {
         "Prony does not re-run it"
     };
-    (!by.is_empty()).then(|| {
-        let by = by.join(", and ");
-        format!("noisy    {}: {by}; {then}", trial_text(&record.trial))
-    })
+    let trial = trial_text(&record.trial);
+    Some(format!("noisy    {trial}: {by}; {then}"))
 }
 
-/// What disturbed a trial or an attempt.
-pub fn noise_text(cause: &NoiseCause) -> String {
-    match cause {
-        NoiseCause::Steal { share } => format!(
-            "the hypervisor took {} of the CPU time",
-            number::share(*share)
-        ),
-        NoiseCause::OtherPrograms { share } => format!(
-            "other programs used {} of the CPU time",
-            number::share(*share)
-        ),
-        NoiseCause::WarmUp { rise } => format!(
-            "its rate rose by {} while it was measured",
-            number::share(*rise)
-        ),
-    }
+/// What disturbed a trial or an attempt; empty if nothing did.
+pub fn noise_texts(causes: &[NoiseCause]) -> String {
+    let share = number::share;
+    let texts = causes.iter().map(|cause| match *cause {
+        NoiseCause::Steal { share: lost } => {
+            format!("the hypervisor took {} of the CPU time", share(lost))
+        }
+        NoiseCause::OtherPrograms { share: lost } => {
+            format!("other programs used {} of the CPU time", share(lost))
+        }
+        NoiseCause::WarmUp { rise } => {
+            format!("its rate rose by {} while it was measured", share(rise))
+        }
+    });
+    texts.joined(", and ")
 }
 
 /// `warm     java-jdk × hello, round 1: took 8.2 s under load to warm up …`, or that a server is still getting

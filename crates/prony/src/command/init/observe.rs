@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use prony_load::{Conversation, ExchangeError, HttpUrl, Request, Response, TargetError};
 use prony_model::{Protocol, ServerStatus};
+use prony_present::words;
 use prony_run::run::{Access, Bench, OutsideProcess, Target, WrongScheme, is_unavailable, prepare};
 use prony_server::{Built, FreePorts, Launch, Outside, Probe, Server, bring_up};
 
@@ -107,7 +108,7 @@ pub fn observe(
         Some(Access::Outside(outside)) => observe_outside(outside, wanted),
         None => {
             let status = &prepared.record.status;
-            let reason = run_progress::not_ready(status).unwrap_or_default();
+            let reason = words::not_ready(status).unwrap_or_default();
             Err(match status {
                 ServerStatus::Skipped { .. } => NotObserved::Unfit(reason),
                 _ => NotObserved::Because(reason),

@@ -12,6 +12,7 @@ use prony_load::tls::{HttpVersion, TlsSettings};
 use prony_load::{HttpUrl, LoadRequest, Order, RequestSet, SampleChoice, Sampling, TargetError};
 use prony_manifest::nearest;
 use prony_model::{CpuAssignment, Protocol};
+use prony_present::words;
 use prony_run::Workload;
 use prony_run::run::{
     Access, Bench, Process, Target, Task, TaskContent, prepare, start_ready, tls_settings,
@@ -134,7 +135,7 @@ impl ServerArguments {
             return Ok(None);
         };
         let Some(access) = &prepared.access else {
-            let reason = run_progress::not_ready(&prepared.record.status);
+            let reason = words::not_ready(&prepared.record.status);
             return Err(format!("{}: {}", server.id, reason.unwrap_or_default()).into());
         };
         let name = format!("{}-load", server.id);

@@ -101,8 +101,7 @@ impl<'a> Group<'a> {
         let ranking = results.iter().find(|result| {
             let mut rows = rows.iter();
             figure == PublishedFigure::Rate
-                && rows.any(|row| row.workload == result.workload)
-                && result.load.same_load(&table.source.load)
+                && rows.any(|row| result.is_of(&row.workload, &table.source.load))
         });
         Some(Self {
             figure,

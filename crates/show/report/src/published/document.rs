@@ -218,7 +218,7 @@ impl<'a> Filling<'a> {
     /// The results on a workload under the table's load.
     fn result(&self, workload: &str) -> Option<&'a ResultTable> {
         let mut tables = self.tables.iter();
-        tables.find(|table| table.workload == workload && table.load.same_load(&self.source.load))
+        tables.find(|table| table.is_of(workload, &self.source.load))
     }
 
     /// What a server did on a workload; `None` if it gave no figures.

@@ -6,7 +6,7 @@ use prony_model::{FigureKind, Measurement, PublishedFigure, RoundSummary};
 use prony_present::number::{self, bytes, count, duration, transfer};
 use prony_stats::Known;
 
-use crate::figures::{OpenFigures, Relative, estimate};
+use crate::figures::{OpenFigures, Percentile, Relative, estimate};
 use crate::flags::error_words;
 use crate::table::ServerRow;
 
@@ -185,7 +185,7 @@ impl Own<'_> {
                 _ => known,
             },
             detail: match figure {
-                PublishedFigure::Errors => error_words(figures).join(", "),
+                PublishedFigure::Errors => error_words(figures),
                 _ => String::new(),
             },
             ..measured
@@ -200,15 +200,14 @@ impl Own<'_> {
     fn merged(&self, figure: PublishedFigure) -> Option<f64> {
         let figures = &self.summed.figures;
         let latency = figures.latency.as_ref()?;
-        let percentile = |beyond: f64, value: u64| {
-            let is_supported = figures.has_responses_beyond(beyond);
-            is_supported.then_some(value as f64)
-        };
         match figure {
             PublishedFigure::LatencyMean => Some(latency.mean),
             PublishedFigure::LatencyStdev => Some(latency.stdev),
-            PublishedFigure::LatencyP95 => percentile(0.05, latency.p95),
-            PublishedFigure::LatencyP99 => percentile(0.01, latency.p99),
+            PublishedFigure::LatencyP95 => {
+                let is_known = figures.has_responses_beyond(0.05);
+                is_known.then_some(latency.p95 as f64)
+            }
+            PublishedFigure::LatencyP99 => figures.percentile(Percentile::P99),
             _ => figures.within_stdev,
         }
     }

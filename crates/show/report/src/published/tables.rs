@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use prony_model::PublishedFigure;
 use prony_present::number;
 use prony_present::table::{Cell, Head, Row, Table, Tone};
-use prony_present::words::capital;
+use prony_present::words::{Joined, capital, non_empty};
 use prony_stats::Known;
 
 use super::document::{DocumentRow, DocumentTable, RowFigures};
@@ -137,32 +137,21 @@ fn shown(table: &DocumentTable, side: Side, caption: String, columns: Vec<Shown<
         let workload = has_workloads.then(|| Cell::text(&row.workload));
         let figures = columns.iter().filter(|_| absent.is_none());
         let figures = figures.map(|column| (column.cell)(row));
+        let tone = if row.in_document {
+            Tone::Plain
+        } else {
+            Tone::Aside
+        };
+        let flags = is_measured.then(|| row.flags.clone());
         Row {
-            tone: if row.in_document {
-                Tone::Plain
-            } else {
-                Tone::Aside
-            },
-            begins_group,
-            flags: if is_measured {
-                row.flags.clone()
-            } else {
-                Vec::new()
-            },
-            cells: [name(row, side)]
-                .into_iter()
-                .chain(workload)
-                .chain(figures)
-                .collect(),
-            absent: absent.map(|why| format!("not measured: {why}")),
-            ..Row::default()
+            flags: flags.unwrap_or_default(),
+            ..Row::of([name(row, side)].into_iter().chain(workload).chain(figures))
+                .tone(tone)
+                .begins_group(begins_group)
+                .absent(absent.map(|why| format!("not measured: {why}")))
         }
     });
-    Table {
-        caption,
-        is_whole: true,
-        ..Table::with(heads, rows)
-    }
+    Table::with(heads, rows).whole().caption(caption)
 }
 
 /// The document's name for the system and, below it, the server that represents it here: with its language and
@@ -202,9 +191,8 @@ fn figure_cell(row: &DocumentRow, side: Side, figure: PublishedFigure) -> Cell {
             ends
         }
     });
-    let detail = Some(measured.detail.clone()).filter(|detail| !detail.is_empty());
-    let details: Vec<String> = spread.into_iter().chain(detail).collect();
-    Cell::text((about.shown)(measured.value)).with(Some(details.join("; ")))
+    let details = spread.into_iter().chain(non_empty(measured.detail.clone()));
+    Cell::text((about.shown)(measured.value)).with(Some(details.joined("; ")))
 }
 
 /// `0.79 → 0.81`: the published ratio to the best row, then the measured one; `?` marks one that is not exact. A figure
