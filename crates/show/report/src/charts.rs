@@ -447,19 +447,20 @@ fn course(table: &ResultTable) -> RowChart {
 fn document_chart(table: &DocumentTable, figure: PublishedFigure) -> Chart {
     // A reference server that the document does not have is a line through all rows.
     let has_row = |row: &&DocumentRow| row.in_document || !row.is_reference;
-    let rows: Vec<&DocumentRow> = table.rows.iter().filter(has_row).collect();
+    let rows = || table.rows.iter().filter(has_row);
     // Only rates have a ceiling, and each workload has its own.
     let is_rate = matches!(figure, PublishedFigure::Rate | PublishedFigure::Transfer)
         && !table.has_workloads();
     let ceiling = table.rows.iter().find(|row| is_rate && !has_row(row));
-    let shown = rows.iter().copied().chain(ceiling);
-    let most = shown.filter_map(|row| {
-        let measured = row.measured.get(&figure)?;
-        let high = measured.spread.map_or(measured.value, |(_, high)| high);
-        let rounds = measured.rounds.iter().map(|(_, value)| *value);
-        Some(rounds.fold(high.max(measured.value), f64::max))
+    let measured = rows()
+        .chain(ceiling)
+        .filter_map(|row| row.measured.get(&figure));
+    let values = measured.flat_map(|one| {
+        let high = one.spread.map(|(_, high)| high);
+        let rounds = one.rounds.values().copied();
+        rounds.chain(high).chain([one.value])
     });
-    let most = most.fold(0.0, f64::max);
+    let most = values.fold(0.0, f64::max);
     let scale = match figure {
         PublishedFigure::Transfer
         | PublishedFigure::ArtefactBytes
@@ -467,20 +468,17 @@ fn document_chart(table: &DocumentTable, figure: PublishedFigure) -> Chart {
         _ => Scale::linear(most, TICKS),
     };
     let name = title(table, figure);
-    let axis = if table.source.each_round {
-        format!(
-            "{name}, a bar per round and a line at their {}",
-            summary(table)
-        )
+    let bars = if table.source.each_round {
+        let summary = summary(table);
+        format!(", a bar per round and a line at their {summary}")
     } else {
-        name.clone()
+        String::new()
     };
     let chart = RowChart {
         title: format!("{}: {}", capital(&name), table.source.title),
-        axis: Axis::new(&axis, scale, tick(figure)),
+        axis: Axis::new(&format!("{name}{bars}"), scale, tick(figure)),
         limit: ceiling.and_then(|row| Some((row.measured.get(&figure)?.value, row.name.clone()))),
-        rows: rows
-            .into_iter()
+        rows: rows()
             .map(|row| document_series(table, row, figure))
             .collect(),
         ..RowChart::default()
@@ -493,11 +491,12 @@ fn document_chart(table: &DocumentTable, figure: PublishedFigure) -> Chart {
 }
 
 fn document_series(table: &DocumentTable, row: &DocumentRow, figure: PublishedFigure) -> Series {
-    let is_grey = !(row.in_document && row.is_exact(figure));
-    let mark = row.measured.get(&figure).map(|measured| {
+    let measured = row.measured.get(&figure);
+    let mark = measured.map(|measured| {
+        let is_grey = !row.in_document || measured.known != Known::Exactly;
         if table.source.each_round && !measured.rounds.is_empty() {
             Mark::Rounds {
-                values: measured.rounds.iter().map(|(_, value)| *value).collect(),
+                values: measured.rounds.values().copied().collect(),
                 middle: measured.value,
                 is_grey,
             }
@@ -510,17 +509,14 @@ fn document_series(table: &DocumentTable, row: &DocumentRow, figure: PublishedFi
         }
     });
     // A note after the figure: why there is none, or why it is grey.
-    let note = match (row.absent, row.known.get(&figure)) {
+    let note = match (row.absent, measured.map(|measured| measured.known)) {
         (Some(why), _) => why,
         (None, _) if !row.in_document => "added",
         (None, Some(Known::AtLeast)) => "limited",
         (None, Some(Known::Nothing)) => "doubtful",
         (None, Some(Known::Exactly) | None) => "",
     };
-    let value = row
-        .measured
-        .get(&figure)
-        .map(|measured| tick(figure)(measured.value));
+    let value = measured.map(|measured| tick(figure)(measured.value));
     Series {
         label: if table.has_workloads() {
             format!("{}, {}", row.name, row.workload)

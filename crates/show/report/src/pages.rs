@@ -389,10 +389,10 @@ fn conditions_section(run: &Run) -> Section {
 
 /// The title and the explanations of a document's table.
 fn document_head(document: &Document, table: &DocumentTable, blocks: Vec<Block>) -> Section {
-    let load = load::in_rounds(&table.source.load, table.rounds.len());
+    let load = load::in_rounds(&table.source.load, table.rounds);
     let id = format!("published-{}", table.number);
     Section {
-        kicker: document.name.clone(),
+        kicker: document.published.document.clone(),
         lead: format!("Measured here: {load}"),
         ..Section::of(id, &table.source.title, blocks)
     }
@@ -412,9 +412,9 @@ fn document_section(document: &Document, table: &DocumentTable) -> Section {
         blocks.extend([Block::Table(ratios), Block::Caption(RATIOS.into())]);
     }
     let mut published = vec![Block::Facts(vec![
-        ("Document", document.name.clone()),
-        ("Machine", document.machine.clone()),
-        ("Method", document.method.clone()),
+        ("Document", document.published.document.clone()),
+        ("Machine", document.published.machine.clone()),
+        ("Method", document.published.method.clone()),
     ])];
     published.extend(tables::as_published(table).into_iter().map(Block::Table));
     blocks.push(Block::Fold(
