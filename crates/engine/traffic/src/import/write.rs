@@ -37,7 +37,7 @@ pub fn write(scenario: &Scenario, comments: &[String]) -> Result<String, ImportE
     Ok(out)
 }
 
-/// What lacks a name in an entry, which a Hurl file cannot express.
+/// What has no name in an entry, which a Hurl file cannot express.
 fn nameless(entry: &Entry) -> Option<&'static str> {
     let is_nameless = |(name, _): &(Text, Text)| name.is_empty();
     let is_part_nameless = |part: &Part| match part {

@@ -1,4 +1,4 @@
-//! What becomes of the requests of a worker, and when: it knows no sockets.
+//! How the requests of a worker end, and when: it knows no sockets.
 
 use std::fmt::Display;
 
@@ -473,7 +473,7 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// Why a request could not be sent in time, and what has become of it.
+    /// Why a request could not be sent in time, and how it ended.
     pub(super) fn not_sent_in_time(&self, request: &InFlight, missing: &str) -> (Outcome, String) {
         let due = request.from.filter(|_| !request.resent);
         match (due, self.plan.deadline) {

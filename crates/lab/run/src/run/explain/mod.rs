@@ -202,7 +202,7 @@ fn load_for(measure: &Measure, duration: Duration) -> LoadSpec {
     load
 }
 
-/// What could not be measured, where nothing would help.
+/// What could not be measured, with no advice that would help.
 fn unavailable(what: &str, why: String) -> Unavailable {
     Unavailable {
         what: what.to_owned(),
