@@ -45,7 +45,7 @@ words() {
   rm -rf "$work/source-texts"
   .ci/linters/source_texts.py "$work/source-texts"
   "$linters/venv/bin/typos" --format brief . || failed=1
-  textlint docs ./*.md docs/*.md crates/*/README.md fuzz/README.md packaging/*.md \
+  textlint docs ./*.md docs/*.md crates/README.md crates/*/README.md crates/*/*/README.md fuzz/README.md packaging/*.md \
     docs/pictures/*.md tests/browser/*.md || failed=1
   textlint phrases "$work/source-texts" || failed=1
   return $failed

@@ -6,6 +6,8 @@ pub mod alone;
 pub mod certificate;
 pub mod connections;
 mod golden;
+#[cfg(test)]
+mod house;
 pub mod page;
 pub mod processes;
 pub mod recorder;

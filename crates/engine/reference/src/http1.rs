@@ -1,8 +1,8 @@
 //! One connection in HTTP/1.1: its requests one after the other, and their responses in the same order.
 
-use crate::connection::{BATCH, Progress, Shared};
 use crate::framing::{Event, Framer, Link};
 use crate::route::Reply;
+use crate::shared::{BATCH, Progress, Shared};
 
 /// One connection in HTTP/1.1.
 #[derive(Debug, Default)]

@@ -11,6 +11,7 @@
 
 mod config;
 mod connection;
+mod date;
 mod error;
 mod framing;
 mod grpc;
@@ -22,6 +23,7 @@ mod route;
 pub mod script;
 mod scripted;
 mod server;
+mod shared;
 mod tls;
 mod worker;
 

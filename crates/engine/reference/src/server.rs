@@ -13,9 +13,10 @@ use rustls::ServerConfig;
 use socket2::{Domain, Protocol, Socket, Type};
 
 use crate::config::{Config, Work};
-use crate::connection::Shared;
+use crate::date::Date;
 use crate::error::ReferenceError;
-use crate::responses::{Date, Responses};
+use crate::responses::Responses;
+use crate::shared::Shared;
 use crate::tls;
 use crate::worker::Worker;
 

@@ -7,8 +7,9 @@ use std::time::SystemTime;
 use nix::errno::Errno;
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 
-use crate::connection::{Connection, Next, Shared};
+use crate::connection::{Connection, Next};
 use crate::error::ReferenceError;
+use crate::shared::Shared;
 
 /// The listener's number in the event queue; connections have the number of their slot.
 pub const LISTENER: u64 = u64::MAX;

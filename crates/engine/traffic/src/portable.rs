@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use prony_hurl::ast::{
-    BodyValue, FilenameParam, HurlFile, MultipartParam, PredicateValue, Template,
+    BodyValue, FilenameParam, HurlFile, MultipartParam, PredicateValue, Template, Test,
 };
 use prony_hurl::parse;
 use prony_load::{Base64, HttpUrl, NotPortable, Portable, RebuildError};
@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::constants::{Constants, put_into};
 use crate::one_request::{OneRequest, RequestTemplate};
-use crate::placeholders::value_of;
 use crate::prepare::HurlScenario;
 use crate::secrets::Secrets;
 use crate::sources::SourcesData;
@@ -110,9 +109,8 @@ fn names(file: &HurlFile) -> Vec<&Template> {
             _ => None,
         }));
         let asserts = response.flat_map(|it| &it.asserts);
-        let values = asserts.filter_map(|it| value_of(&it.predicate.test));
-        names.extend(values.filter_map(|value| match value {
-            PredicateValue::File(name) => Some(name),
+        names.extend(asserts.filter_map(|it| match &it.predicate.test {
+            Test::Compares(_, PredicateValue::File(name)) => Some(name),
             _ => None,
         }));
     }

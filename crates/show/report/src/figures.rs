@@ -28,6 +28,7 @@ pub use over_time::{OverTime, RoundSearch};
 pub use rounds::{Attempt, RoundFigures};
 pub use spectrum::SpectrumPoint;
 
+pub(crate) use over_rounds::estimate;
 use over_rounds::{Merged, over};
 
 /// What the measured rounds of one server gave together.

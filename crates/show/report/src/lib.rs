@@ -40,7 +40,9 @@ pub use figures::{
 pub use junit::junit;
 pub use notes::wrong as wrong_responses;
 pub use pages::{document, html, markdown, page, terminal};
-pub use published::{Concordance, Document, DocumentRow, DocumentTable, Measured, ReversedPair};
+pub use published::{
+    Concordance, Document, DocumentRow, DocumentTable, Measured, ReversedPair, RowFigures,
+};
 pub use quiet::{Quiet, Seen};
 pub use summary::RunSummary;
 pub use table::{RateOrder, ResultTable, RoundsReached, ServerRow, Standing};

@@ -36,49 +36,43 @@ fn standing(row: &ServerRow, open: bool) -> Standing {
 
 /// Assigns bands to the rows of a closed loop, by the rates of the rounds.
 pub fn rank(rows: &mut [ServerRow]) -> RateOrder {
-    let mut ranked: Vec<&mut ServerRow> =
-        rows.iter_mut().filter(|row| row.is_comparable()).collect();
-    let competitors: Vec<Competitor> = ranked
-        .iter()
-        .map(|row| competitor(row, &row.figures.headline, FigureKind::Pace))
-        .collect();
-    let order = Order::of(&competitors);
-    for (row, band) in ranked.iter_mut().zip(order.bands()) {
+    let by_round = |row: &ServerRow| Some(row.figures.headline.clone());
+    rank_by(rows, FigureKind::Pace, by_round, |row, band| {
         row.standing = match row.standing {
             Standing::AtLeast(_) => Standing::AtLeast(Some(band)),
             _ => Standing::Ranked(band),
         };
-    }
-    RateOrder {
-        servers: ranked.iter().map(|row| row.server.id.clone()).collect(),
-        order,
-    }
+    })
 }
 
 /// Assigns bands by ok responses per second of CPU time.
 pub fn rank_by_cpu(rows: &mut [ServerRow]) -> RateOrder {
-    let by_round = |row: &ServerRow| row.figures.costs.requests_per_cpu_s_by_round.clone();
-    let mut ranked: Vec<&mut ServerRow> = rows
-        .iter_mut()
-        .filter(|row| row.is_comparable() && !by_round(row).is_empty())
-        .collect();
-    let competitors: Vec<Competitor> = ranked
-        .iter()
-        .map(|row| competitor(row, &by_round(row), FigureKind::Cost))
-        .collect();
-    let order = Order::of(&competitors);
-    for (row, band) in ranked.iter_mut().zip(order.bands()) {
+    let by_round = |row: &ServerRow| {
+        let costs = &row.figures.costs;
+        Some(costs.requests_per_cpu_s_by_round.clone()).filter(|rounds| !rounds.is_empty())
+    };
+    rank_by(rows, FigureKind::Cost, by_round, |row, band| {
         row.cpu_band = Some(band);
-    }
-    RateOrder {
-        servers: ranked.iter().map(|row| row.server.id.clone()).collect(),
-        order,
-    }
+    })
 }
 
-fn competitor(row: &ServerRow, rounds: &BTreeMap<u32, f64>, kind: FigureKind) -> Competitor {
-    Competitor {
-        rounds: rounds.clone(),
-        known: row.known(kind),
+/// Ranks the comparable rows that have figures by round.
+fn rank_by(
+    rows: &mut [ServerRow],
+    kind: FigureKind,
+    by_round: impl Fn(&ServerRow) -> Option<BTreeMap<u32, f64>>,
+    set: impl Fn(&mut ServerRow, Band),
+) -> RateOrder {
+    let comparable = rows.iter_mut().filter(|row| row.is_comparable());
+    let ranked = comparable.filter_map(|row| {
+        let (rounds, known) = (by_round(row)?, row.known(kind));
+        Some((row, Competitor { rounds, known }))
+    });
+    let (ranked, competitors): (Vec<&mut ServerRow>, Vec<_>) = ranked.unzip();
+    let order = Order::of(&competitors);
+    let servers = ranked.iter().map(|row| row.server.id.clone()).collect();
+    for (row, band) in ranked.into_iter().zip(order.bands()) {
+        set(row, band);
     }
+    RateOrder { servers, order }
 }

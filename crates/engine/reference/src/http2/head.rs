@@ -3,8 +3,8 @@
 use prony_http::hpack::{EMPTY_TABLE, encode};
 use prony_http::{FRAME_HEADER, Kind, encode_header, flag};
 
+use crate::date::Date;
 use crate::grpc::Failure;
-use crate::responses::Date;
 
 /// Any date: all have the same length (RFC 9110, section 5.6.7).
 const SOME_DATE: &str = "Sun, 06 Nov 1994 08:49:37 GMT";

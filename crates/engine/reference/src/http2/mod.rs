@@ -3,13 +3,11 @@
 //! Memory is bounded: nothing more is read while a batch waits to be sent, bodies of requests are skipped, bodies of
 //! responses are ranges of shared texts, and the messages of gRPC calls have a limit for the whole connection.
 
-mod head;
+pub mod head;
 mod request;
 mod settings;
 mod stream;
 mod window;
-
-pub use head::{GrpcHeads, Head};
 
 use std::collections::VecDeque;
 
@@ -18,10 +16,10 @@ use prony_http::{
     encode_header, flag,
 };
 
-use crate::connection::{BATCH, Progress, Shared};
 use crate::grpc::{self, Call, failure};
 use crate::responses::Content;
 use crate::route::Reply;
+use crate::shared::{BATCH, Progress, Shared};
 use request::{Request, Requests};
 use settings::{CONNECTION_WINDOW, ClientSettings, MAX_STREAMS};
 use stream::{CallResponse, Inbound, Outbound, Sender, Sent, Stream, Text};

@@ -6,11 +6,12 @@ use prony_http::{Kind, MAX_FRAME, SendWindow, encode_header, flag};
 
 use super::head::{Head, Place, failure};
 use super::window::ReceiveWindow;
-use crate::connection::BATCH;
+use crate::date::Date;
 use crate::grpc::{Call, Failure, Messages};
 use crate::output::Output;
-use crate::responses::{Date, Responses};
+use crate::responses::Responses;
 use crate::route::Reply;
+use crate::shared::BATCH;
 
 /// One stream.
 #[derive(Debug)]

@@ -11,7 +11,8 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::config::{Config, Work};
-use crate::responses::{Date, Responses};
+use crate::date::Date;
+use crate::responses::Responses;
 
 static RESPONSES: LazyLock<Arc<Responses>> = LazyLock::new(|| {
     let assets = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../workloads/assets");

@@ -7,9 +7,10 @@ use std::time::Duration;
 use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, recv};
 
+use crate::date::Date;
 use crate::framing::{Event, Framer, Link};
 use crate::output::{Output, Sent};
-use crate::responses::{Date, Responses};
+use crate::responses::Responses;
 use crate::route::Reply;
 
 /// How many requests of one connection may wait. A client that sends more is an attack, not a measurement.

@@ -14,7 +14,6 @@ mod queue;
 use std::fs::File;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::time::Duration;
 
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 
@@ -25,26 +24,7 @@ use crate::script::Script;
 use crate::server::listen_at;
 use queue::Queue;
 
-/// A request that got its response. All times count from the first arrival.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Responded {
-    /// When the request had been read.
-    pub arrived: Duration,
-    /// When its response was due. With several workers, an earlier request of the same connection may take longer; the
-    /// response then leaves with that one's.
-    pub due: Duration,
-    /// Just before the response was sent: no client had it earlier.
-    pub send_began: Duration,
-    /// When the kernel had the response.
-    pub left: Duration,
-}
-
-impl Responded {
-    /// How late the response left.
-    pub fn delay(&self) -> Duration {
-        self.left.saturating_sub(self.due)
-    }
-}
+pub use queue::Responded;
 
 /// A server that listens, and follows its script when it is run.
 #[derive(Debug)]
@@ -94,7 +74,7 @@ impl ScriptedServer {
     /// The failure.
     pub fn run(self, log: File, on_response: impl FnMut(Responded)) -> Result<(), ReferenceError> {
         allow_many_connections();
-        Queue::new(self, log)?.run(on_response)
+        Queue::new(self.listener, self.responses, &self.script, self.spin, log)?.run(on_response)
     }
 }
 

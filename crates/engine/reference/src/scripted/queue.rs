@@ -3,6 +3,8 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::Write;
+use std::net::TcpListener;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use nix::errno::Errno;
@@ -10,12 +12,12 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTime
 
 use super::alarm::Alarm;
 use super::connection::{Connection, Fate};
-use super::{Responded, ScriptedServer};
-use crate::connection::RECEIVE;
+use crate::date::Date;
 use crate::error::ReferenceError;
-use crate::responses::Date;
+use crate::responses::Responses;
 use crate::route::Reply;
-use crate::script::Timeline;
+use crate::script::{Script, Timeline};
+use crate::shared::RECEIVE;
 use crate::worker::{ACCEPT_AGAIN_MS, EVENTS_A_TURN, LISTENER, next_client};
 
 /// The alarm's number in the event queue; connections have numbers that are never reused.
@@ -23,10 +25,34 @@ const ALARM: u64 = u64::MAX - 1;
 /// How many responses are sent before looking for arrivals again; many may be due after a freeze.
 const RESPONSES_A_TURN: usize = 32;
 
+/// A request that got its response. All times count from the first arrival.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Responded {
+    /// When the request had been read.
+    pub arrived: Duration,
+    /// When its response was due. With several workers, an earlier request of the same connection may take longer; the
+    /// response then leaves with that one's.
+    pub due: Duration,
+    /// Just before the response was sent: no client had it earlier.
+    pub send_began: Duration,
+    /// When the kernel had the response.
+    pub left: Duration,
+}
+
+impl Responded {
+    /// How late the response left.
+    pub fn delay(&self) -> Duration {
+        self.left.saturating_sub(self.due)
+    }
+}
+
 /// All waiting requests, and the connections they came over.
 #[derive(Debug)]
 pub struct Queue {
-    server: ScriptedServer,
+    listener: TcpListener,
+    responses: Arc<Responses>,
+    /// Whether it busy-waits while it has a client.
+    spin: bool,
     events: Epoll,
     alarm: Alarm,
     timeline: Timeline,
@@ -53,15 +79,23 @@ struct Waiting {
 
 impl Queue {
     /// With no request yet.
-    pub fn new(server: ScriptedServer, log: File) -> Result<Self, ReferenceError> {
+    pub fn new(
+        listener: TcpListener,
+        responses: Arc<Responses>,
+        script: &Script,
+        spin: bool,
+        log: File,
+    ) -> Result<Self, ReferenceError> {
         let (events, alarm) = (Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?, Alarm::new()?);
         // Edge-triggered: a client that cannot be accepted must not make the loop spin.
         let arrivals = EpollFlags::EPOLLIN | EpollFlags::EPOLLET;
-        events.add(&server.listener, EpollEvent::new(arrivals, LISTENER))?;
+        events.add(&listener, EpollEvent::new(arrivals, LISTENER))?;
         events.add(&alarm, EpollEvent::new(EpollFlags::EPOLLIN, ALARM))?;
         Ok(Self {
-            timeline: server.script.timeline(),
-            server,
+            timeline: script.timeline(),
+            listener,
+            responses,
+            spin,
             events,
             alarm,
             has_begun: false,
@@ -105,7 +139,7 @@ impl Queue {
 
     /// Sets the alarm for the next response; returns how long to wait for events.
     fn prepare_to_wait(&mut self) -> Result<EpollTimeout, ReferenceError> {
-        if self.server.spin && !self.connections.is_empty() {
+        if self.spin && !self.connections.is_empty() {
             return Ok(EpollTimeout::ZERO);
         }
         let next = self.waiting.first_key_value();
@@ -133,7 +167,7 @@ impl Queue {
             Fate::Stays
         };
         if fate == Fate::Stays && event.contains(EpollFlags::EPOLLOUT) {
-            fate = connection.send(&self.server.responses);
+            fate = connection.send(&self.responses);
         }
         if fate == Fate::Stays && event.contains(EpollFlags::EPOLLIN) {
             let mut requests = Vec::new();
@@ -206,7 +240,7 @@ impl Queue {
             writeln!(self.log, "{method} {path}").map_err(ReferenceError::Log)?;
         }
         let before = interest_in(&connection);
-        let (responses, random) = (&self.server.responses, &mut self.random);
+        let (responses, random) = (&self.responses, &mut self.random);
         let fate = connection.respond(request.reply, responses, &self.date, random);
         self.put_back(request.connection, connection, before, fate)?;
         Ok(true)
@@ -233,7 +267,7 @@ impl Queue {
 
     fn accept_all(&mut self) {
         self.accept_again = loop {
-            match next_client(&self.server.listener) {
+            match next_client(&self.listener) {
                 Ok(Some(client)) => self.add(Connection::new(client)),
                 Ok(None) => break false,
                 Err(_) => break true,

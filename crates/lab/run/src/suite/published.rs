@@ -122,38 +122,27 @@ impl RawTable {
     }
 
     fn check_columns(&self, source: &Source) -> Result<(), FileError> {
+        use PublishedFigure::{RateShare, TransferShare};
         for (i, column) in self.columns.iter().enumerate() {
-            let (figure, name) = (column.get_ref(), column.get_ref().name());
-            if self.columns[..i]
-                .iter()
-                .any(|other| other.get_ref() == figure)
-            {
-                return Err(source.fault(column.span(), format!("`{name}` is named twice")));
-            }
-            let is_share = matches!(
-                figure,
-                PublishedFigure::RateShare | PublishedFigure::TransferShare
-            );
-            if is_share && self.share_of.is_none() {
-                let message =
-                    format!("`{name}` needs `share_of`: the workload that it is a share of");
-                return Err(source.fault(column.span(), message));
+            let name = column.get_ref().name();
+            let is_share = matches!(column.get_ref(), RateShare | TransferShare);
+            let message = if self.columns[..i].contains(column) {
+                format!("`{name}` is named twice")
+            } else if is_share && self.share_of.is_none() {
+                format!("`{name}` needs `share_of`: the workload that it is a share of")
+            } else {
+                continue;
+            };
+            return Err(source.fault(column.span(), message));
+        }
+        match self.charts.iter().find(|one| !self.columns.contains(one)) {
+            None => Ok(()),
+            Some(chart) => {
+                let name = chart.get_ref().name();
+                let message = format!("`{name}` has a chart, but is not a column of the table");
+                Err(source.fault(chart.span(), message))
             }
         }
-        for chart in &self.charts {
-            if !self
-                .columns
-                .iter()
-                .any(|column| column.get_ref() == chart.get_ref())
-            {
-                let message = format!(
-                    "`{}` has a chart, but is not a column of the table",
-                    chart.get_ref().name()
-                );
-                return Err(source.fault(chart.span(), message));
-            }
-        }
-        Ok(())
     }
 }
 
@@ -234,98 +223,68 @@ fn values(figure: PublishedFigure, value: &Value) -> Result<Vec<f64>, String> {
 }
 
 fn one_value(figure: PublishedFigure, value: &Value) -> Result<f64, String> {
-    let (name, unit) = (figure.name(), Unit::of(figure));
-    let example = unit.example();
+    let (name, Notation { units, example }) = (figure.name(), notation(figure));
     let plain = match value {
-        Value::Integer(number) => Some(*number as f64),
-        Value::Float(number) => Some(*number),
-        _ => None,
+        Value::Integer(number) => *number as f64,
+        Value::Float(number) => *number,
+        Value::String(text) => {
+            return with_unit(text, units).ok_or_else(|| {
+                let units: Vec<&str> = units.iter().map(|(name, _)| *name).collect();
+                let units = match units.as_slice() {
+                    [] => ", without a unit".to_owned(),
+                    [_] => String::new(),
+                    _ => format!("; the units are {}", units.join(", ")),
+                };
+                format!("`{text}` is not a valid `{name}`; write it like {example}{units}")
+            });
+        }
+        _ => {
+            return Err(format!(
+                "write a value such as {example}, or a list of them"
+            ));
+        }
     };
-    match (plain, value) {
-        (Some(_), _) if unit != Unit::None => {
-            Err(format!("`{name}` needs a unit: write it like {example}"))
-        }
-        (Some(number), _) => {
-            positive(number).ok_or_else(|| format!("`{number}` is not a valid `{name}`"))
-        }
-        (None, Value::String(text)) => with_unit(text, unit.names()).ok_or_else(|| {
-            let units = known(unit);
-            format!("`{text}` is not a valid `{name}`; write it like {example}{units}")
-        }),
-        (None, _) => Err(format!(
-            "write a value such as {example}, or a list of them"
-        )),
+    if !units.is_empty() {
+        return Err(format!("`{name}` needs a unit: write it like {example}"));
     }
+    positive(plain).ok_or_else(|| format!("`{plain}` is not a valid `{name}`"))
 }
 
-/// The unit of a figure.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Unit {
-    /// None: a rate or a count.
-    None,
-    /// Nanoseconds.
-    Time,
-    /// Bytes.
-    Size,
-    /// A share of one.
-    Share,
+/// How documents write a figure.
+struct Notation {
+    /// The units that it may have, with their factors; empty if it has none.
+    units: &'static [(&'static str, f64)],
+    example: &'static str,
 }
 
-/// The unit names of documents, with their factors. Its `KB`, `MB` and `GB` are wrk's: powers of 1024.
-const TIMES: &[(&str, f64)] = &[
-    ("ns", 1.0),
-    ("us", 1e3),
-    ("µs", 1e3),
-    ("ms", 1e6),
-    ("s", 1e9),
-];
-const SIZES: &[(&str, f64)] = &[
-    ("B", 1.0),
-    ("KB", 1024.0),
-    ("MB", 1024.0 * 1024.0),
-    ("GB", 1024.0 * 1024.0 * 1024.0),
-];
-const SHARES: &[(&str, f64)] = &[("%", 0.01)];
-
-impl Unit {
-    fn of(figure: PublishedFigure) -> Self {
-        use PublishedFigure::*;
-        match figure {
-            Rate | QueuedRequests | Errors => Unit::None,
-            LatencyMean | LatencyStdev | LatencyMax | LatencyP95 | LatencyP99 | TimePerRequest
-            | Startup => Unit::Time,
-            Transfer | ArtefactBytes | PeakMemory => Unit::Size,
-            WithinStdev | RateShare | TransferShare => Unit::Share,
-        }
-    }
-
-    const fn names(self) -> &'static [(&'static str, f64)] {
-        match self {
-            Unit::None => &[],
-            Unit::Time => TIMES,
-            Unit::Size => SIZES,
-            Unit::Share => SHARES,
-        }
-    }
-
-    const fn example(self) -> &'static str {
-        match self {
-            Unit::None => "634220.13",
-            Unit::Time => "\"331.40us\"",
-            Unit::Size => "\"96.17MB\"",
-            Unit::Share => "\"91.94%\"",
-        }
-    }
-}
-
-/// The units to choose from, if there are several.
-fn known(unit: Unit) -> String {
-    let names: Vec<&str> = unit.names().iter().map(|(name, _)| *name).collect();
-    match names.as_slice() {
-        [] => ", without a unit".to_owned(),
-        [_] => String::new(),
-        _ => format!("; the units are {}", names.join(", ")),
-    }
+const fn notation(figure: PublishedFigure) -> Notation {
+    use PublishedFigure::*;
+    let (units, example): (&[_], _) = match figure {
+        Rate | QueuedRequests | Errors => (&[], "634220.13"),
+        LatencyMean | LatencyStdev | LatencyMax | LatencyP95 | LatencyP99 | TimePerRequest
+        | Startup => (
+            &[
+                ("ns", 1.0),
+                ("us", 1e3),
+                ("µs", 1e3),
+                ("ms", 1e6),
+                ("s", 1e9),
+            ],
+            "\"331.40us\"",
+        ),
+        // These are wrk's: powers of 1024.
+        Transfer | ArtefactBytes | PeakMemory => (
+            &[
+                ("B", 1.0),
+                ("KB", 1024.0),
+                ("MB", 1_048_576.0),
+                ("GB", 1_073_741_824.0),
+            ],
+            "\"96.17MB\"",
+        ),
+        WithinStdev | RateShare | TransferShare => (&[("%", 0.01)], "\"91.94%\""),
+    };
+    Notation { units, example }
 }
 
 fn positive(number: f64) -> Option<f64> {

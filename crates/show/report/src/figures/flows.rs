@@ -1,9 +1,9 @@
 //! The flows of scenarios and their requests, and the stages of a rate.
 
-use prony_model::{FlowEntry, Flows, LatencySummary, Measurement, Outcome, StageResult};
+use prony_model::{LatencySummary, Measurement, Outcome};
 use prony_stats::{Estimate, supports_percentile};
 
-use super::over_rounds::{Merged, over};
+use super::over_rounds::Merged;
 
 /// A part of a load, over all rounds: whole flows, one request of them, or the requests of a stage.
 #[derive(Clone, Debug)]
@@ -23,80 +23,81 @@ pub struct PartFigures {
     has_p99: bool,
 }
 
+/// A part of the load of one round.
+struct Part<'a> {
+    name: Option<String>,
+    ok_per_s: f64,
+    histogram: &'a str,
+    count: u64,
+    not_ok: u64,
+}
+
 impl PartFigures {
     /// The stages of a rate in their order, as far as every round reached them; empty for a load without.
     pub(super) fn of_stages(rounds: &[&Measurement]) -> Vec<Self> {
         let stages = rounds.iter().map(|round| round.load.stages.len()).min();
-        (0..stages.unwrap_or(0))
-            .filter_map(|at| Self::of_stage(rounds, at))
-            .collect()
-    }
-
-    fn of_stage(rounds: &[&Measurement], at: usize) -> Option<Self> {
-        let stages = rounds.iter().filter_map(|round| round.load.stages.get(at));
-        let stages: Vec<&StageResult> = stages.collect();
-        let rate = over(rounds, |round| Some(round.load.stages.get(at)?.rate_per_s))?;
-        let name = stages.first()?.stage().to_string();
-        let sent = stages.iter().map(|stage| stage.requests).sum();
-        let not_ok = stages.iter().map(|stage| stage.outcomes.errors()).sum();
-        let histograms = stages.iter().map(|stage| stage.histogram.as_str());
-        Some(Self::new(Some(name), rate, histograms, sent, not_ok))
+        let of_stage = |at: usize| {
+            Self::of(rounds, |round| {
+                let stage = round.load.stages.get(at)?;
+                Some(Part {
+                    name: Some(stage.stage().to_string()),
+                    ok_per_s: stage.rate_per_s,
+                    histogram: &stage.histogram,
+                    count: stage.requests,
+                    not_ok: stage.outcomes.errors(),
+                })
+            })
+        };
+        (0..stages.unwrap_or(0)).filter_map(of_stage).collect()
     }
 
     /// Whole flows, then each request in its order; empty for a load without flows.
     pub(super) fn of_flows(rounds: &[&Measurement]) -> Vec<Self> {
-        let all = rounds.iter().filter_map(|round| round.load.flows.as_ref());
-        let all: Vec<&Flows> = all.collect();
-        let Some(first) = all.first() else {
-            return Vec::new();
+        let whole = Self::of(rounds, |round| {
+            let flows = round.load.flows.as_ref()?;
+            Some(Part {
+                name: None,
+                ok_per_s: flows.rate_per_s,
+                histogram: &flows.histogram,
+                count: flows.ok + flows.failed + flows.unfinished,
+                not_ok: flows.failed,
+            })
+        });
+        let of_request = |at: usize| {
+            Self::of(rounds, |round| {
+                let entry = round.load.flows.as_ref()?.entries.get(at)?;
+                Some(Part {
+                    name: Some(entry.name.clone()),
+                    ok_per_s: round.load.per_s(entry.outcomes[Outcome::Ok]),
+                    histogram: &entry.histogram,
+                    count: entry.requests,
+                    not_ok: entry.outcomes.errors(),
+                })
+            })
         };
-        let requests = (0..first.entries.len()).filter_map(|at| Self::of_request(rounds, at));
-        Self::of_whole_flows(rounds, &all)
-            .into_iter()
-            .chain(requests)
-            .collect()
+        let first = rounds.iter().find_map(|round| round.load.flows.as_ref());
+        let requests = first.map_or(0, |flows| flows.entries.len());
+        let requests = (0..requests).filter_map(of_request);
+        whole.into_iter().chain(requests).collect()
     }
 
-    fn of_whole_flows(rounds: &[&Measurement], all: &[&Flows]) -> Option<Self> {
-        let rate = over(rounds, |round| Some(round.load.flows.as_ref()?.rate_per_s))?;
-        let not_ok = all.iter().map(|flows| flows.failed).sum();
-        let others: u64 = all.iter().map(|flows| flows.ok + flows.unfinished).sum();
-        let histograms = all.iter().map(|flows| flows.histogram.as_str());
-        Some(Self::new(None, rate, histograms, others + not_ok, not_ok))
-    }
-
-    fn of_request(rounds: &[&Measurement], at: usize) -> Option<Self> {
-        let entry = |round: &Measurement| -> Option<FlowEntry> {
-            round.load.flows.as_ref()?.entries.get(at).cloned()
-        };
-        let entries: Vec<FlowEntry> = rounds.iter().filter_map(|round| entry(round)).collect();
-        let rate = over(rounds, |round| {
-            let ok = entry(round)?.outcomes[Outcome::Ok];
-            Some(round.load.per_s(ok))
-        })?;
-        let name = entries.first()?.name.clone();
-        let sent = entries.iter().map(|entry| entry.requests).sum();
-        let not_ok = entries.iter().map(|entry| entry.outcomes.errors()).sum();
-        let histograms = entries.iter().map(|entry| entry.histogram.as_str());
-        Some(Self::new(Some(name), rate, histograms, sent, not_ok))
-    }
-
-    fn new<'a>(
-        name: Option<String>,
-        rate: Estimate,
-        histograms: impl Iterator<Item = &'a str>,
-        count: u64,
-        not_ok: u64,
-    ) -> Self {
-        let histogram = Merged::of(histograms).histogram;
-        Self {
-            name,
-            rate,
+    /// A part over the rounds that have it; `None` if none has.
+    fn of<'a>(
+        rounds: &[&'a Measurement],
+        part: impl Fn(&'a Measurement) -> Option<Part<'a>>,
+    ) -> Option<Self> {
+        let parts: Vec<Part<'_>> = rounds.iter().filter_map(|round| part(round)).collect();
+        let rates = parts.iter().map(|part| part.ok_per_s);
+        let rates: Vec<f64> = rates.filter(|rate| rate.is_finite()).collect();
+        let histogram = Merged::of(parts.iter().map(|part| part.histogram)).histogram;
+        Some(Self {
+            name: parts.first()?.name.clone(),
+            rate: Estimate::of(&rates)?,
             has_p99: supports_percentile(histogram.count(), 0.01),
             time: histogram.summary(),
-            count,
-            not_ok,
-        }
+            count: parts.iter().map(|part| part.count).sum(),
+            not_ok: parts.iter().map(|part| part.not_ok).sum(),
+        })
     }
 
     /// Their median time, in nanoseconds.

@@ -2,21 +2,22 @@
 
 use std::collections::BTreeMap;
 
-use prony_model::{PublishedFigure, PublishedTable};
+use prony_model::{
+    CountedRounds, Published, PublishedFigure, PublishedRow, PublishedTable, Run, ServerRecord,
+    TrialRecord,
+};
 use prony_present::table::Flag;
-use prony_stats::Known;
 
-use super::measured::{self, Measured};
+use super::concordance::{Concordance, concordance};
+use super::measured::{Aggregation, Measured, Own, about};
+use crate::absence::{NOT_REQUESTED, why_absent};
+use crate::table::ResultTable;
 
 /// A document, and its tables with what was measured here.
 #[derive(Clone, Debug)]
 pub struct Document {
-    /// Its title.
-    pub name: String,
-    /// The machine it was measured on.
-    pub machine: String,
-    /// The tool and the load it was measured with.
-    pub method: String,
+    /// What was published, but for the tables.
+    pub published: Published,
     /// Its tables.
     pub tables: Vec<DocumentTable>,
 }
@@ -28,15 +29,18 @@ pub struct DocumentTable {
     pub number: usize,
     /// The table as it was published.
     pub source: PublishedTable,
-    /// The rounds that were tried here, ascending.
-    pub rounds: Vec<u32>,
+    /// The number of rounds that were tried here.
+    pub rounds: usize,
     /// The document's rows in its order, then rows for servers that it does not have.
     pub rows: Vec<DocumentRow>,
-    /// Whether the published order of the rows held, for each figure and workload.
+    /// Whether the published order of the rows held, for each figure.
     pub concordances: Vec<Concordance>,
 }
 
-/// One of its rows.
+/// The figures of a row.
+pub type RowFigures = BTreeMap<PublishedFigure, Measured>;
+
+/// One of its rows: a run that somebody else measured, and one that was measured here.
 #[derive(Clone, Debug)]
 pub struct DocumentRow {
     /// The document's name for it; the server's id if the document does not have it.
@@ -52,49 +56,46 @@ pub struct DocumentRow {
     /// Whether it is a reference server.
     pub is_reference: bool,
     /// What was published.
-    pub published: BTreeMap<PublishedFigure, Vec<f64>>,
+    pub published: RowFigures,
     /// What was measured here.
-    pub measured: BTreeMap<PublishedFigure, Measured>,
+    pub measured: RowFigures,
     /// Why nothing was measured, in a word or two; `None` if something was.
     pub absent: Option<&'static str>,
-    /// What each measured figure says about the server: some are lower bounds, or invalid because the
-    /// rate was not reached or responses were wrong.
-    pub known: BTreeMap<PublishedFigure, Known>,
     /// Flags: what the reader must know about it, a few words each.
     pub flags: Vec<Flag>,
 }
 
-/// Whether the published order of one figure held on one workload. Every pair of rows whose published figures differ counts once.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Concordance {
-    /// The figure.
-    pub figure: PublishedFigure,
-    /// The workload; `None` for a figure that does not depend on it, and in a table of one workload.
-    pub workload: Option<String>,
-    /// The number of pairs in the published order.
-    pub in_order: usize,
-    /// The pairs in the opposite order.
-    pub reversed: Vec<ReversedPair>,
-    /// The number of pairs that cannot be told apart here.
-    pub open: usize,
-    /// The number of pairs with a row that was not measured.
-    pub not_measured: usize,
-}
-
-/// The names of two rows.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ReversedPair {
-    /// The one that is better here.
-    pub better_here: String,
-    /// The one that is better in the document.
-    pub better_there: String,
-}
-
-impl Concordance {
-    /// The number of pairs that were measured.
-    pub fn pairs(&self) -> usize {
-        self.in_order + self.reversed.len() + self.open
+impl Document {
+    /// The document of a run, filled from its trials; `None` if the run has none, or too little of it was requested.
+    pub(crate) fn of(
+        run: &Run,
+        trials: &[TrialRecord],
+        tables: &[ResultTable],
+    ) -> Option<Document> {
+        let mut published = run.published.clone()?;
+        let sources = std::mem::take(&mut published.tables);
+        let fill = |(source, number)| {
+            let filling = Filling {
+                run,
+                trials,
+                tables,
+                source,
+            };
+            filling.table(number)
+        };
+        let tables = sources.into_iter().zip(1..).map(fill);
+        // With one row or none there is no order to compare with that of the document.
+        let tables: Vec<_> = tables.filter(has_two_requested_rows).collect();
+        (!tables.is_empty()).then_some(Document { published, tables })
     }
+}
+
+/// Whether the user asked for two rows, or for all that there are.
+fn has_two_requested_rows(table: &DocumentTable) -> bool {
+    let rows = table.rows.iter().filter(|row| row.in_document);
+    let (requested, others): (Vec<_>, Vec<_>) =
+        rows.partition(|row| row.absent != Some(NOT_REQUESTED));
+    requested.len() >= 2 || others.is_empty()
 }
 
 impl DocumentTable {
@@ -105,27 +106,145 @@ impl DocumentTable {
             .any(|pair| pair[0].workload != pair[1].workload)
     }
 
-    /// Its workloads, in the order of the rows.
-    pub fn workloads(&self) -> Vec<&str> {
-        let mut workloads: Vec<&str> = Vec::new();
-        for row in &self.rows {
-            if !workloads.contains(&row.workload.as_str()) {
-                workloads.push(&row.workload);
-            }
-        }
-        workloads
+    /// Whether a figure depends on the workload, and the rows have several.
+    pub(super) fn is_by_workload(&self, figure: PublishedFigure) -> bool {
+        self.has_workloads() && about(figure).aggregation != Aggregation::Build
     }
 
-    /// The published value of a row's figure, summarized over its rounds.
-    pub fn published(&self, row: &DocumentRow, figure: PublishedFigure) -> Option<f64> {
-        measured::published(figure, self.source.summary, row.published.get(&figure)?)
+    /// The rows of the document that can be compared with each other: those of one workload.
+    pub(super) fn groups(&self, figure: PublishedFigure) -> Vec<Vec<&DocumentRow>> {
+        let mut groups: Vec<Vec<&DocumentRow>> = Vec::new();
+        for row in self.rows.iter().filter(|row| row.in_document) {
+            let is_own = |group: &&mut Vec<&DocumentRow>| {
+                !self.is_by_workload(figure) || group[0].workload == row.workload
+            };
+            match groups.iter_mut().find(is_own) {
+                Some(group) => group.push(row),
+                None => groups.push(vec![row]),
+            }
+        }
+        groups
     }
 }
 
-impl DocumentRow {
-    /// Whether a figure is valid and not a lower bound.
-    pub(crate) fn is_exact(&self, figure: PublishedFigure) -> bool {
-        let known = self.known.get(&figure);
-        known.is_none_or(|known| *known == Known::Exactly)
+/// The data that a table is filled from.
+struct Filling<'a> {
+    run: &'a Run,
+    trials: &'a [TrialRecord],
+    tables: &'a [ResultTable],
+    source: PublishedTable,
+}
+
+impl<'a> Filling<'a> {
+    fn table(self, number: usize) -> DocumentTable {
+        let of_document = self.source.rows.iter().map(|row| self.row(row, true));
+        let others = self.others();
+        let of_others = others.iter().map(|row| self.row(row, false));
+        let rows = of_document.chain(of_others).collect();
+        let workloads = self.source.rows.iter().map(|row| &row.workload);
+        let tried = workloads.filter_map(|workload| Some(self.result(workload)?.rounds));
+        let mut table = DocumentTable {
+            number,
+            rounds: tried.max().unwrap_or(0),
+            rows,
+            concordances: Vec::new(),
+            source: self.source,
+        };
+        let columns = table.source.columns.iter();
+        table.concordances = columns
+            .filter_map(|figure| concordance(&table, *figure, self.tables))
+            .collect();
+        table
+    }
+
+    fn row(&self, row: &PublishedRow, in_document: bool) -> DocumentRow {
+        let PublishedRow {
+            name,
+            server,
+            workload,
+            figures,
+        } = row;
+        let record = self.run.server(server);
+        let own = self.own(server, workload);
+        let measured = own.as_ref().map(|own| self.measured(own, workload));
+        let measured = measured.unwrap_or_default();
+        // A column may have the errors.
+        let with_errors = !self.source.columns.contains(&PublishedFigure::Errors);
+        let flags = own.as_ref().map(|own| {
+            let rate = measured.get(&PublishedFigure::Rate);
+            let rate = rate.map_or(own.summed.figures.rate.median, |rate| rate.value);
+            own.summed.flags_beside(rate, with_errors)
+        });
+        let published = figures.iter().filter_map(|(figure, values)| {
+            let rounds = (1..).zip(values.iter().copied());
+            let published = Measured::of(rounds, *figure, self.source.summary, None)?;
+            Some((*figure, published))
+        });
+        let why = || why_absent(self.run, self.trials, server, workload, &self.source.load);
+        DocumentRow {
+            absent: own.is_none().then(why),
+            made_with: record.map_or(String::new(), ServerRecord::title),
+            is_reference: record.is_some_and(ServerRecord::is_reference),
+            flags: flags.unwrap_or_default(),
+            measured,
+            published: published.collect(),
+            name: name.clone(),
+            server: server.clone(),
+            workload: workload.clone(),
+            in_document,
+        }
+    }
+
+    /// Rows for servers that were measured under the same load on the table's workloads, and that the document does not have.
+    fn others(&self) -> Vec<PublishedRow> {
+        let mut others: Vec<PublishedRow> = Vec::new();
+        for PublishedRow { workload, .. } in &self.source.rows {
+            for ServerRecord { id, .. } in &self.run.servers {
+                let mut rows = self.source.rows.iter().chain(&others);
+                let has_row = rows.any(|row| (&row.server, &row.workload) == (id, workload));
+                if !has_row && self.own(id, workload).is_some() {
+                    others.push(PublishedRow {
+                        name: id.clone(),
+                        server: id.clone(),
+                        workload: workload.clone(),
+                        figures: BTreeMap::new(),
+                    });
+                }
+            }
+        }
+        others
+    }
+
+    /// The results on a workload under the table's load.
+    fn result(&self, workload: &str) -> Option<&'a ResultTable> {
+        let mut tables = self.tables.iter();
+        tables.find(|table| table.is_of(workload, &self.source.load))
+    }
+
+    /// What a server did on a workload; `None` if it gave no figures.
+    fn own(&self, server: &str, workload: &str) -> Option<Own<'a>> {
+        let summed = self.result(workload)?.row(server)?;
+        let rounds = CountedRounds::among(self.trials, server, workload, &self.source.load);
+        Some(Own {
+            rounds: rounds.measured().collect(),
+            summed,
+        })
+    }
+
+    fn measured(&self, own: &Own, workload: &str) -> RowFigures {
+        let PublishedTable {
+            columns,
+            charts,
+            share_of,
+            summary,
+            ..
+        } = &self.source;
+        let base = share_of.as_deref().filter(|base| *base != workload);
+        let base = base.and_then(|base| self.own(&own.summed.server.id, base));
+        columns
+            .iter()
+            .chain(charts)
+            .filter_map(|figure| Some((*figure, own.measured(*figure, *summary, base.as_ref())?)))
+            .collect()
     }
 }

@@ -4,25 +4,29 @@ use std::collections::BTreeMap;
 
 use prony_model::{FigureKind, Measurement, PublishedFigure, RoundSummary};
 use prony_present::number::{self, bytes, count, duration, transfer};
-use prony_stats::{Estimate, Ratio, median};
+use prony_stats::Known;
 
+use crate::figures::{OpenFigures, Percentile, Relative, estimate};
 use crate::flags::error_words;
 use crate::table::ServerRow;
 
-/// A figure as measured here.
+/// A figure of a row: as somebody else measured it, or as measured here.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measured {
     /// The figure.
     pub value: f64,
-    /// The spread over the rounds: the interval of a median, otherwise from the lowest round to the
-    /// highest. `None` for one round, and for a figure without rounds.
+    /// The spread over the rounds: the interval of a median or a share, otherwise from the lowest round to the highest.
+    /// `None` for one round, and for a figure without rounds.
     pub spread: Option<(f64, f64)>,
     /// The interval that must not overlap another's for the two to be told apart; `None` if it is unknown.
     pub interval: Option<(f64, f64)>,
     /// The figure of each round.
-    pub rounds: Vec<(u32, f64)>,
+    pub rounds: BTreeMap<u32, f64>,
     /// Its parts, if they matter: errors by kind.
     pub detail: String,
+    /// What it says about the server: some are lower bounds, or invalid because the rate was not reached or responses were
+    /// wrong.
+    pub known: Known,
 }
 
 /// How a figure is computed from its rounds.
@@ -40,7 +44,7 @@ pub(super) enum Aggregation {
     Starts,
     /// A figure of the build, which has no rounds.
     Build,
-    /// The ratio of two summaries.
+    /// A ratio within rounds.
     Share,
 }
 
@@ -87,8 +91,47 @@ pub(super) fn about(figure: PublishedFigure) -> About {
     }
 }
 
-pub(super) fn aggregation(figure: PublishedFigure) -> Aggregation {
-    about(figure).aggregation
+impl Measured {
+    /// A figure from its rounds. A document has no histograms to merge, so their median replaces what `merged` gives here.
+    pub(super) fn of(
+        rounds: impl Iterator<Item = (u32, f64)>,
+        figure: PublishedFigure,
+        summary: RoundSummary,
+        merged: Option<f64>,
+    ) -> Option<Self> {
+        use Aggregation::{Highest, Merged, Sum, Summary};
+        let rounds: BTreeMap<u32, f64> = rounds.filter(|(_, value)| value.is_finite()).collect();
+        let estimate = estimate(&rounds)?;
+        let values = || rounds.values().copied();
+        let highest = values().fold(f64::NEG_INFINITY, f64::max);
+        let interval = (estimate.low, estimate.high);
+        let range = (values().fold(f64::INFINITY, f64::min), highest);
+        let (value, spread) = match about(figure).aggregation {
+            Merged => (merged.unwrap_or(estimate.median), range),
+            Highest => (highest, range),
+            Sum => (values().sum(), range),
+            Summary if summary == RoundSummary::Mean => {
+                (values().sum::<f64>() / rounds.len() as f64, range)
+            }
+            _ => (estimate.median, interval),
+        };
+        let has_several = rounds.len() > 1;
+        value.is_finite().then(|| Self {
+            spread: has_several.then_some(spread),
+            ..Self::within(value, has_several.then_some(interval), rounds)
+        })
+    }
+
+    /// A figure with an interval, which is also its spread.
+    fn within(value: f64, interval: Option<(f64, f64)>, rounds: BTreeMap<u32, f64>) -> Self {
+        Self {
+            value,
+            spread: interval,
+            interval,
+            rounds,
+            ..Self::default()
+        }
+    }
 }
 
 /// The results of one server on one workload.
@@ -107,68 +150,51 @@ impl Own<'_> {
         summary: RoundSummary,
         base: Option<&Own>,
     ) -> Option<Measured> {
-        match aggregation(figure) {
-            Aggregation::Share => share(self, base?, whole(figure), summary),
-            Aggregation::Build => Some(exact(self.summed.server.artefact_bytes? as f64)),
-            Aggregation::Starts => self
-                .of_rounds(figure, Aggregation::Starts, summary)
-                .or_else(|| self.starts()),
-            aggregation => self.of_rounds(figure, aggregation, summary),
-        }
-    }
-
-    /// For a kept server whose process was started by an attempt that does not count.
-    fn starts(&self) -> Option<Measured> {
-        let startup = self.summed.figures.startup_ns?;
-        let interval = (startup.n > 1).then_some((startup.low, startup.high));
-        Some(Measured {
-            value: startup.median,
-            spread: interval,
-            interval,
-            ..Measured::default()
-        })
-    }
-
-    fn of_rounds(
-        &self,
-        figure: PublishedFigure,
-        aggregation: Aggregation,
-        summary: RoundSummary,
-    ) -> Option<Measured> {
-        let rounds: Vec<(u32, f64)> = self
-            .rounds
-            .iter()
-            .filter_map(|(round, measurement)| Some((*round, of_round(figure, measurement)?)))
-            .filter(|(_, value)| value.is_finite())
-            .collect();
-        let values: Vec<f64> = rounds.iter().map(|(_, value)| *value).collect();
-        let estimate = Estimate::of(&values)?;
-        let several = estimate.n > 1;
-        let interval = several.then_some((estimate.low, estimate.high));
-        let is_median = match aggregation {
-            Aggregation::Summary => summary == RoundSummary::Median,
-            aggregation => aggregation == Aggregation::Starts,
+        let figures = &self.summed.figures;
+        let About {
+            aggregation, kind, ..
+        } = about(figure);
+        let measured = match aggregation {
+            Aggregation::Share => self.share(figure, base?)?,
+            Aggregation::Build => {
+                let size = self.summed.server.artefact_bytes? as f64;
+                Measured {
+                    spread: None,
+                    ..Measured::within(size, Some((size, size)), BTreeMap::new())
+                }
+            }
+            // A kept process may have been started by an attempt that does not count.
+            Aggregation::Starts => {
+                let starts = figures.startup_ns?;
+                let interval = (starts.n > 1).then_some((starts.low, starts.high));
+                Measured::within(starts.median, interval, self.by_round(figure).collect())
+            }
+            Aggregation::Merged => {
+                let merged = self.merged(figure)?;
+                Measured::of(self.by_round(figure), figure, summary, Some(merged))?
+            }
+            _ => Measured::of(self.by_round(figure), figure, summary, None)?,
         };
+        let known = self.known(kind);
         Some(Measured {
-            value: match aggregation {
-                Aggregation::Merged => self.merged(figure)?,
-                Aggregation::Highest => highest(&values),
-                Aggregation::Sum => values.iter().sum(),
-                _ if is_median => estimate.median,
-                _ => mean(&values)?,
+            known: match base.filter(|_| aggregation == Aggregation::Share) {
+                // The ratio of two lower bounds is unknown.
+                Some(base) if (known, base.known(kind)) != (Known::Exactly, Known::Exactly) => {
+                    Known::Nothing
+                }
+                _ => known,
             },
-            spread: if is_median {
-                interval
-            } else {
-                several.then(|| (lowest(&values), highest(&values)))
-            },
-            interval,
-            rounds,
             detail: match figure {
-                PublishedFigure::Errors => error_words(&self.summed.figures).join(", "),
+                PublishedFigure::Errors => error_words(figures),
                 _ => String::new(),
             },
+            ..measured
         })
+    }
+
+    fn by_round(&self, figure: PublishedFigure) -> impl Iterator<Item = (u32, f64)> {
+        let rounds = self.rounds.iter();
+        rounds.filter_map(move |(round, one)| Some((*round, of_round(figure, one)?)))
     }
 
     fn merged(&self, figure: PublishedFigure) -> Option<f64> {
@@ -177,13 +203,42 @@ impl Own<'_> {
         match figure {
             PublishedFigure::LatencyMean => Some(latency.mean),
             PublishedFigure::LatencyStdev => Some(latency.stdev),
-            PublishedFigure::LatencyP95 => figures
-                .has_responses_beyond(0.05)
-                .then_some(latency.p95 as f64),
-            PublishedFigure::LatencyP99 => figures
-                .has_responses_beyond(0.01)
-                .then_some(latency.p99 as f64),
+            PublishedFigure::LatencyP95 => {
+                let is_known = figures.has_responses_beyond(0.05);
+                is_known.then_some(latency.p95 as f64)
+            }
+            PublishedFigure::LatencyP99 => figures.percentile(Percentile::P99),
             _ => figures.within_stdev,
+        }
+    }
+
+    /// A share of the base's figure, within the rounds that both have.
+    fn share(&self, figure: PublishedFigure, base: &Own) -> Option<Measured> {
+        let whole = match figure {
+            PublishedFigure::TransferShare => PublishedFigure::Transfer,
+            _ => PublishedFigure::Rate,
+        };
+        let own: BTreeMap<u32, f64> = self.by_round(whole).collect();
+        let base: BTreeMap<u32, f64> = base.by_round(whole).collect();
+        let found = Relative::of(&own, &base)?;
+        let in_both = own.into_iter();
+        let rounds = in_both.filter_map(|(round, own)| Some((round, own / base.get(&round)?)));
+        Some(Measured::within(
+            found.ratio,
+            found.interval,
+            rounds.collect(),
+        ))
+    }
+
+    /// What figures of a kind say about the server.
+    fn known(&self, kind: FigureKind) -> Known {
+        let open = self.summed.figures.open.as_ref();
+        if kind == FigureKind::Other {
+            Known::Exactly
+        } else if open.is_none_or(OpenFigures::rate_made) {
+            self.summed.known(kind)
+        } else {
+            Known::Nothing
         }
     }
 }
@@ -208,87 +263,4 @@ fn of_round(figure: PublishedFigure, round: &Measurement) -> Option<f64> {
         PeakMemory => Some(round.server.as_ref()?.peak_memory_bytes as f64),
         ArtefactBytes | RateShare | TransferShare => None,
     }
-}
-
-/// What a share is a share of.
-fn whole(share: PublishedFigure) -> PublishedFigure {
-    match share {
-        PublishedFigure::TransferShare => PublishedFigure::Transfer,
-        _ => PublishedFigure::Rate,
-    }
-}
-
-/// The ratio of the two summaries. Its interval is that of the ratios within the rounds that both have; without
-/// common rounds it is as wide as the two intervals allow.
-fn share(
-    part: &Own,
-    base: &Own,
-    figure: PublishedFigure,
-    summary: RoundSummary,
-) -> Option<Measured> {
-    let (part, base) = (
-        part.measured(figure, summary, None)?,
-        base.measured(figure, summary, None)?,
-    );
-    let value = finite(part.value / base.value)?;
-    let by_round: BTreeMap<u32, f64> = base.rounds.iter().copied().collect();
-    let rounds = part.rounds.iter().filter_map(|(round, part)| {
-        let share = finite(part / by_round.get(round)?)?;
-        Some((*round, share))
-    });
-    let rounds: Vec<(u32, f64)> = rounds.collect();
-    let shares: Vec<(f64, f64)> = rounds.iter().map(|(_, share)| (*share, 1.0)).collect();
-    let paired = Ratio::paired(&shares).map(|ratio| (ratio.low, ratio.high));
-    let ends = |part: Option<(f64, f64)>, base: Option<(f64, f64)>| {
-        let ((low, high), (base_low, base_high)) = (part?, base?);
-        Some((finite(low / base_high)?, finite(high / base_low)?))
-    };
-    Some(Measured {
-        value,
-        spread: paired.or_else(|| ends(part.spread, base.spread)),
-        interval: paired.or_else(|| ends(part.interval, base.interval)),
-        rounds,
-        detail: String::new(),
-    })
-}
-
-/// A figure that is the same in each round.
-fn exact(value: f64) -> Measured {
-    Measured {
-        value,
-        interval: Some((value, value)),
-        ..Measured::default()
-    }
-}
-
-/// A figure from the values that a document gives for it. A document has no histograms to merge, so the median replaces them.
-pub(super) fn published(
-    figure: PublishedFigure,
-    summary: RoundSummary,
-    values: &[f64],
-) -> Option<f64> {
-    let values: Vec<f64> = values.iter().copied().filter_map(finite).collect();
-    match aggregation(figure) {
-        _ if values.is_empty() => None,
-        Aggregation::Highest => Some(highest(&values)),
-        Aggregation::Sum => Some(values.iter().sum()),
-        Aggregation::Summary if summary == RoundSummary::Mean => mean(&values),
-        _ => median(&values),
-    }
-}
-
-fn finite(value: f64) -> Option<f64> {
-    value.is_finite().then_some(value)
-}
-
-fn mean(values: &[f64]) -> Option<f64> {
-    finite(values.iter().sum::<f64>() / values.len() as f64)
-}
-
-fn highest(values: &[f64]) -> f64 {
-    values.iter().copied().fold(f64::NEG_INFINITY, f64::max)
-}
-
-fn lowest(values: &[f64]) -> f64 {
-    values.iter().copied().fold(f64::INFINITY, f64::min)
 }

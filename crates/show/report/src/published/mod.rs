@@ -1,11 +1,12 @@
-//! The document that a suite repeats: its tables, filled with what was measured here, and whether its order held.
+//! The document that a suite repeats: a run that somebody else measured, beside the one that was measured here, and whether
+//! its order held.
 
 mod concordance;
 mod document;
-mod filled;
 mod measured;
 pub mod tables;
 pub mod words;
 
-pub use document::{Concordance, Document, DocumentRow, DocumentTable, ReversedPair};
+pub use concordance::{Concordance, ReversedPair};
+pub use document::{Document, DocumentRow, DocumentTable, RowFigures};
 pub use measured::Measured;

@@ -1,21 +1,22 @@
-//! Words and units for a document's table.
+//! Words for a document's table.
 
 use prony_model::{PublishedFigure, RoundSummary};
 
 use prony_present::load;
 use prony_present::words::{capital, counted, list, plural};
 
-use super::document::{Concordance, DocumentTable};
-use super::measured::{Aggregation, about, aggregation};
+use super::concordance::{Concordance, ReversedPair};
+use super::document::DocumentTable;
+use super::measured::{About, Aggregation, about};
 
 /// The title of a column.
 pub fn title(table: &DocumentTable, figure: PublishedFigure) -> String {
-    let title = about(figure).title;
-    match aggregation(figure) {
-        Aggregation::Share => format!(
-            "{title} {}",
-            table.source.share_of.as_deref().unwrap_or("plain")
-        ),
+    let About {
+        title, aggregation, ..
+    } = about(figure);
+    match &table.source.share_of {
+        Some(base) if aggregation == Aggregation::Share => format!("{title} {base}"),
+        None if aggregation == Aggregation::Share => format!("{title} plain"),
         _ => title.to_owned(),
     }
 }
@@ -41,7 +42,7 @@ pub fn how(table: &DocumentTable) -> Vec<String> {
         .filter_map(|way| {
             let columns = table.source.columns.iter();
             let titles: Vec<String> = columns
-                .filter(|figure| aggregation(**figure) == way)
+                .filter(|figure| about(**figure).aggregation == way)
                 .map(|figure| title(table, *figure))
                 .collect();
             (!titles.is_empty())
@@ -58,12 +59,10 @@ pub fn how(table: &DocumentTable) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if table
-        .source
-        .columns
-        .iter()
-        .any(|figure| is_latency(*figure))
-    {
+    let is_latency = |figure: &PublishedFigure| {
+        *figure == PublishedFigure::LatencyMax || about(*figure).aggregation == Merged
+    };
+    if table.source.columns.iter().any(is_latency) {
         let kind = load::latency(&table.source.load);
         sentences.push(format!("Latency: {kind}."));
     }
@@ -71,104 +70,69 @@ pub fn how(table: &DocumentTable) -> Vec<String> {
 }
 
 fn computed(table: &DocumentTable, way: Aggregation) -> String {
-    let summary = summary(table);
-    match way {
-        Aggregation::Summary if table.source.each_round => {
-            format!("each round, and their {summary}")
+    use Aggregation::*;
+    let words = match (way, table.source.summary) {
+        (Summary, _) if table.source.each_round => {
+            return format!("each round, and their {}", summary(table));
         }
-        Aggregation::Summary => match table.source.summary {
-            RoundSummary::Median => "median of the rounds and its interval".to_owned(),
-            RoundSummary::Mean => {
-                "mean of the rounds, with the lowest and the highest round".to_owned()
-            }
-        },
-        Aggregation::Merged => {
+        (Summary, RoundSummary::Median) => "median of the rounds and its interval",
+        (Summary, RoundSummary::Mean) => {
+            "mean of the rounds, with the lowest and the highest round"
+        }
+        (Merged, _) => {
             "from the histograms of all rounds merged, with the lowest and the highest round"
-                .to_owned()
         }
-        Aggregation::Highest => {
-            "the highest of all rounds, with the lowest and the highest round".to_owned()
-        }
-        Aggregation::Sum => {
-            "of all rounds together, with the fewest and the most in one".to_owned()
-        }
-        Aggregation::Starts => "median of all starts and its interval".to_owned(),
-        Aggregation::Share => {
-            format!("the ratio of two {summary}s, with the interval of the ratios within rounds")
-        }
-        Aggregation::Build => String::new(),
-    }
-}
-
-fn is_latency(figure: PublishedFigure) -> bool {
-    use PublishedFigure::*;
-    matches!(
-        figure,
-        LatencyMean | LatencyStdev | LatencyMax | LatencyP95 | LatencyP99
-    )
+        (Highest, _) => "the highest of all rounds, with the lowest and the highest round",
+        (Sum, _) => "of all rounds together, with the fewest and the most in one",
+        (Starts, _) => "median of all starts and its interval",
+        (Share, _) => "the ratio within rounds and its interval",
+        (Build, _) => "",
+    };
+    words.to_owned()
 }
 
 /// Up to this many reversed pairs are named; more are only counted.
 const NAMED: usize = 8;
 
-/// Whether the published order held, a sentence for each figure.
+/// Whether the published order held: a sentence for each figure.
 pub fn sentences(table: &DocumentTable) -> Vec<String> {
-    let figures = table.source.columns.iter();
-    figures
-        .filter_map(|figure| sentence(table, *figure))
+    let held = table.concordances.iter();
+    held.map(|held| format!("{}: {}.", title(table, held.figure), sentence(held)))
         .collect()
 }
 
-fn sentence(table: &DocumentTable, figure: PublishedFigure) -> Option<String> {
-    let concordances: Vec<&Concordance> = table
-        .concordances
-        .iter()
-        .filter(|one| one.figure == figure)
-        .collect();
-    let counts = Counts::of(concordances.iter().copied());
-    if concordances.is_empty() {
-        return None;
+fn sentence(held: &Concordance) -> String {
+    if held.pairs() == 0 {
+        let pairs = counted(held.not_measured as u64, "pair", "pairs");
+        return format!("{pairs} in the document, none of them measured here");
     }
-    let title = title(table, figure);
-    if counts.pairs == 0 {
-        let pairs = counted(counts.not_measured as u64, "pair", "pairs");
-        return Some(format!(
-            "{title}: {pairs} in the document, none of them measured here."
-        ));
-    }
-    let not_measured = match counts.not_measured {
+    let not_measured = match held.not_measured {
         0 => String::new(),
         n => format!("; {n} more not measured"),
     };
-    Some(format!(
-        "{title}: {} of {} in the published order, {} reversed{}, {} not separated{not_measured}.",
-        counts.in_order,
-        plural(counts.pairs, "pair"),
-        counts.reversed,
-        reversed(&concordances),
-        counts.open,
-    ))
+    format!(
+        "{} of {} in the published order, {} reversed{}, {} not separated{not_measured}",
+        held.in_order,
+        plural(held.pairs(), "pair"),
+        held.reversed.len(),
+        reversed(&held.reversed),
+        held.open,
+    )
 }
 
 /// ` (here Go is ahead of Zig; Bun is ahead of Go on sse)`, or nothing.
-fn reversed(concordances: &[&Concordance]) -> String {
-    let mut names: Vec<String> = concordances
-        .iter()
-        .flat_map(|one| {
-            let workload = one.workload.as_ref();
-            let place = workload.map_or(String::new(), |workload| format!(" on {workload}"));
-            let pairs = one.reversed.iter();
-            pairs.map(move |pair| {
-                let (first, then) = (&pair.better_here, &pair.better_there);
-                format!("{first} is ahead of {then}{place}")
-            })
-        })
-        .collect();
-    if names.len() > NAMED {
-        let more = names.len() - NAMED;
-        names.truncate(NAMED);
-        names.push(format!("and {more} more"));
-    }
+fn reversed(pairs: &[ReversedPair]) -> String {
+    let name = |pair: &ReversedPair| {
+        let place = pair.workload.as_ref();
+        let place = place.map_or(String::new(), |workload| format!(" on {workload}"));
+        format!(
+            "{} is ahead of {}{place}",
+            pair.better_here, pair.better_there
+        )
+    };
+    let more = pairs.len().saturating_sub(NAMED);
+    let more = (more > 0).then(|| format!("and {more} more"));
+    let names: Vec<String> = pairs.iter().take(NAMED).map(name).chain(more).collect();
     if names.is_empty() {
         String::new()
     } else {
@@ -181,43 +145,21 @@ pub fn overall(table: &DocumentTable) -> Option<String> {
     if table.concordances.is_empty() {
         return None;
     }
-    let counts = Counts::of(&table.concordances);
-    if counts.pairs == 0 {
+    let sum = |of: fn(&Concordance) -> usize| table.concordances.iter().map(of).sum::<usize>();
+    let pairs = sum(Concordance::pairs);
+    if pairs == 0 {
         return Some("No two rows that differ in the document were both measured here.".to_owned());
     }
-    let not_measured = match counts.not_measured {
+    let not_measured = match sum(|held| held.not_measured) {
         0 => String::new(),
         n => format!(" {n} more could not be compared, because a row was not measured."),
     };
     Some(format!(
         "Of {} of figures that differ in the document, {} in its order here and {} reversed, and these rounds cannot \
          separate {}.{not_measured}",
-        plural(counts.pairs, "pair"),
-        counted(counts.in_order as u64, "is", "are"),
-        counted(counts.reversed as u64, "is", "are"),
-        counts.open,
+        plural(pairs, "pair"),
+        counted(sum(|held| held.in_order) as u64, "is", "are"),
+        counted(sum(|held| held.reversed.len()) as u64, "is", "are"),
+        sum(|held| held.open),
     ))
-}
-
-#[derive(Default)]
-struct Counts {
-    pairs: usize,
-    in_order: usize,
-    reversed: usize,
-    open: usize,
-    not_measured: usize,
-}
-
-impl Counts {
-    fn of<'a>(concordances: impl IntoIterator<Item = &'a Concordance>) -> Counts {
-        let mut counts = Counts::default();
-        for one in concordances {
-            counts.pairs += one.pairs();
-            counts.in_order += one.in_order;
-            counts.reversed += one.reversed.len();
-            counts.open += one.open;
-            counts.not_measured += one.not_measured;
-        }
-        counts
-    }
 }
