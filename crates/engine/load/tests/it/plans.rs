@@ -5,9 +5,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use http::Method;
-use prony_load::wire::h2::StreamRequest;
-use prony_load::{EventLoopChoice, HttpUrl, LoadPlan, Request, WireRequest, run};
+use prony_load::{EventLoopChoice, LoadPlan, run};
 use prony_model::{Arrivals, LoadResult, LoadShape, Outcome, Outcomes, Schedule};
+use prony_traffic::{HttpUrl, HttpVersion, RequestParts, Traffic};
 
 /// A load of `requests` requests to the server at that address.
 pub fn plan_to(
@@ -20,7 +20,7 @@ pub fn plan_to(
 ) -> LoadPlan {
     let url: HttpUrl = format!("http://{address}/path").parse().unwrap();
     let headers: Vec<String> = headers.iter().map(|&line| line.into()).collect();
-    let request = Request::new(method, &url, &headers, body).unwrap();
+    let request = RequestParts::new(method, &url, &headers, body).unwrap();
     LoadPlan {
         connections: 3,
         max_connections: 3,
@@ -45,10 +45,10 @@ pub fn http2_plan_to(
     body: &[u8],
     requests: u64,
 ) -> LoadPlan {
-    let authority = address.to_string();
-    let request = StreamRequest::http(&method, "http", &authority, "/path", &[], body);
+    let url = format!("http://{address}/path").parse().unwrap();
+    let request = RequestParts::new(method.as_str(), &url, &[], body).unwrap();
     LoadPlan {
-        request: WireRequest::from(request.unwrap()).into(),
+        request: Traffic::requests(request, HttpVersion::Http2).unwrap(),
         ..get_from(event_loop, address, requests)
     }
 }

@@ -11,10 +11,11 @@ use prony_model::{CpuAssignment, Protocol};
 use prony_server::{
     Certificate, CertificateError, Freshness, Layout, SupervisorProgram, with_short_lines,
 };
+use prony_traffic::Expected;
+use prony_traffic::expected::CountedDraws;
 
 use crate::files::{AssetError, Files};
 use crate::request::{PrepareError, PreparedRequest};
-use crate::response::{CountedDraws, ExpectedResponse};
 use crate::scenario::{PreparedScenario, ScenarioFault};
 use crate::workload::{Exchange, Workload, WorkloadKind};
 
@@ -35,7 +36,7 @@ pub enum TaskContent {
         /// The request.
         request: PreparedRequest,
         /// Its expected response.
-        expected: Arc<ExpectedResponse>,
+        expected: Arc<Expected>,
     },
     /// The requests of a Hurl file, which says what it expects.
     Scenario(PreparedScenario),
@@ -115,7 +116,7 @@ impl Task {
     /// What counts the lines that it draws at random; `None` if it draws none.
     pub(super) fn draws(&self) -> Option<CountedDraws> {
         match &self.content {
-            TaskContent::Request { expected, .. } => CountedDraws::of(expected),
+            TaskContent::Request { expected, .. } => expected.drawn_lines().map(CountedDraws::of),
             TaskContent::Scenario(_) => None,
         }
     }
@@ -147,7 +148,7 @@ impl TaskContent {
     fn exchange(exchange: Exchange<'_>, files: &Files) -> Result<Self, TaskError> {
         let request = PreparedRequest::new(exchange, files)?;
         Ok(Self::Request {
-            expected: ExpectedResponse::new(exchange, files)?.to(&request).into(),
+            expected: exchange.expected_of(&request, files)?.into(),
             request,
         })
     }

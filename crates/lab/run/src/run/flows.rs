@@ -4,8 +4,10 @@ use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use prony_load::{LoadPlan, LoadRequest, Mismatch, negotiate};
+use prony_load::{LoadPlan, negotiate};
 use prony_model::{FlowEntry, LoadResult, Outcome, WrongResponse};
+use prony_traffic::Mismatch;
+use prony_traffic::Traffic;
 
 use super::process::Target;
 use super::verify::{Fault, Verified, is_unavailable};
@@ -36,7 +38,7 @@ pub(super) fn go_through(
         ..LoadPlan::new(
             target.address.into(),
             url,
-            LoadRequest::Scenario(content, scenario.http()),
+            Traffic::flows_of(content, scenario.http()),
         )
     };
     let stop = AtomicBool::new(false);

@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use prony_driver::Tool;
 use prony_kernel::ThrottleMeter;
-use prony_load::{
-    Batches, LoadPlan, LoadRequest, LoadRunner, Progress, ResponseCheck, SampleChoice, Sampling,
-};
+use prony_load::{Batches, LoadPlan, LoadRunner, Progress, SampleChoice, Sampling};
 use prony_model::{
     FailureKind, LoadResult, LoadShape, LoadSpec, LogLines, LogTail, MeasuredBy, Measurement,
     Outcome, ProcessStart, TrialRecord, TrialResult, WarmUp,
 };
 use prony_server::{Probe, Wrapper};
+use prony_traffic::expected::CountedDraws;
+use prony_traffic::{Expected, Traffic};
 
 use super::bench::{Bench, Task, TaskContent, now};
 use super::driven::{Drive, load_of};
@@ -28,7 +28,7 @@ use super::server_pool::Running;
 use super::verify::{END_TIME, RESPONSE_TIMEOUT, ended, probe, settle_log};
 use super::warming::{WarmedProcess, WarmedUp, search};
 use crate::plan::{TrialAttempt, Warming};
-use crate::response::CountedDraws;
+use crate::response::judge_counted;
 
 /// One trial, ready to be run.
 pub struct TrialSetup<'a> {
@@ -287,7 +287,7 @@ impl TrialSetup<'_> {
         // Agents cannot count them together.
         let counted = match self.generator.fleet() {
             Some(_) => None,
-            None => self.task.draws().map(Arc::new),
+            None => self.task.draws(),
         };
         let plan = self.plan(server, counted.clone())?;
         let plan = match batches {
@@ -308,7 +308,7 @@ impl TrialSetup<'_> {
         self.fail_if_stopped(server)?;
         let result = result.map_err(failed(FailureKind::Load))?;
         let counted = counted.filter(|counted| counted.has_counted());
-        if let Some(Err(mismatch)) = counted.map(|counted| counted.verdict()) {
+        if let Some(Err(mismatch)) = counted.map(|counted| judge_counted(&counted)) {
             let message = format!("under load: {mismatch}");
             return Err(Stop::Failed(FailureKind::NotDrawn, message));
         }
@@ -348,18 +348,17 @@ impl TrialSetup<'_> {
     }
 
     /// A load of what is sent to a server, with the comparison of responses; `counted` compares them instead of the task.
-    fn requests(
-        &self,
-        target: &Target,
-        counted: Option<Arc<CountedDraws>>,
-    ) -> Result<LoadPlan, String> {
+    fn requests(&self, target: &Target, counted: Option<CountedDraws>) -> Result<LoadPlan, String> {
         let address = target.address.into();
         match &self.task.content {
             TaskContent::Request { request, expected } => {
                 let (url, request) = request.encode(&target.authority)?;
-                let check: Arc<dyn ResponseCheck> = match counted {
-                    Some(counted) => counted,
+                let check = match counted {
                     None => expected.clone(),
+                    draws => Arc::new(Expected {
+                        draws,
+                        ..Expected::clone(expected)
+                    }),
                 };
                 let choice = SampleChoice::AtRandom;
                 Ok(LoadPlan {
@@ -371,7 +370,7 @@ impl TrialSetup<'_> {
                 let scenario = prepared.at(&target.authority);
                 let scenario = scenario.map_err(|error| error.to_string())?;
                 let url = scenario.server().as_str().to_owned();
-                let request = LoadRequest::Scenario(scenario, prepared.http());
+                let request = Traffic::flows_of(scenario, prepared.http());
                 Ok(LoadPlan::new(address, url, request))
             }
         }
@@ -380,7 +379,7 @@ impl TrialSetup<'_> {
     pub(super) fn plan(
         &self,
         server: &Process,
-        counted: Option<Arc<CountedDraws>>,
+        counted: Option<CountedDraws>,
     ) -> Result<LoadPlan, Stop> {
         let spec = self.load;
         let target = self.target(server)?;

@@ -5,15 +5,18 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use prony_load::{Conversation, ExchangeError, Mismatch, Response, ResponseCheck};
+use prony_load::{Conversation, Encoded, ExchangeError, exchange};
 use prony_model::{VerifyResult, VerifyVerdict};
 use prony_server::{Logs, Next, Patience, Probe, Server, with_short_lines};
+use prony_traffic::Expected;
+use prony_traffic::expected::LineOf;
+use prony_traffic::{Mismatch, Response};
 
 use super::bench::{Bench, Task, TaskContent};
 use super::flows::go_through;
 use super::process::{Access, AccessError, Process, Target};
 use crate::request::PreparedRequest;
-use crate::response::{CONNECTIONS, DRAWS_PER_CONNECTION, Draws, ExpectedResponse, LineOf};
+use crate::response::{CONNECTIONS, DRAWS_PER_CONNECTION, Draws};
 
 /// How long one response may take while there is no load.
 pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -314,9 +317,9 @@ fn request_once(
     timeout: Duration,
 ) -> Result<Response, Fault> {
     let encoded = request.encode(&target.authority);
-    let (_, encoded) = encoded.map_err(Fault::NoResponse)?;
+    let (_, traffic) = encoded.map_err(Fault::NoResponse)?;
     let (endpoint, client) = (target.address.into(), target.client.as_ref());
-    let response = Conversation::of(&endpoint, &encoded, client, timeout).request();
+    let response = exchange(&endpoint, &traffic, client, timeout);
     response.map_err(|error| Fault::NoResponse(request.secrets().hide(&target.explain(&error))))
 }
 
@@ -419,7 +422,7 @@ fn verify_task(
 struct Requested<'a> {
     target: &'a Target,
     request: &'a PreparedRequest,
-    expected: &'a ExpectedResponse,
+    expected: &'a Expected,
 }
 
 impl Requested<'_> {
@@ -428,9 +431,11 @@ impl Requested<'_> {
             target, request, ..
         } = self;
         let encoded = request.encode(&target.authority);
-        let (_, encoded) = encoded.map_err(Fault::NoResponse)?;
+        let (_, traffic) = encoded.map_err(Fault::NoResponse)?;
+        let sent = Encoded::of(&traffic);
+        let sent = sent.map_err(|error| Fault::NoResponse(error.to_string()))?;
         let (endpoint, client) = (target.address.into(), target.client.as_ref());
-        let converse = || Conversation::of(&endpoint, &encoded, client, RESPONSE_TIMEOUT);
+        let converse = || Conversation::new(&endpoint, &sent, client, RESPONSE_TIMEOUT);
         match self.expected.drawn_lines() {
             Some(lines) => verify_draws(&converse, self, lines),
             None => verify_some(converse(), self, is_logged),

@@ -4,9 +4,10 @@ use std::error::Error;
 use std::io;
 use std::net::SocketAddr;
 
-use prony_load::{HttpUrl, LoadPlan, Request};
+use prony_load::LoadPlan;
 use prony_model::{Arrivals, LoadResult, LoadShape, MachineNoise, Outcome, Schedule, ServerCost};
 use prony_server::Sampler;
+use prony_traffic::{HttpUrl, RequestParts};
 use serde::Serialize;
 
 use super::bench::CalibrationBench;
@@ -250,7 +251,11 @@ fn hello(
         .map_err(io::Error::other)?;
     Ok(LoadPlan {
         cpus: bench.load_cpu().to_vec(),
-        ..LoadPlan::new(address.into(), text, Request::new("GET", &url, &[], b"")?)
+        ..LoadPlan::new(
+            address.into(),
+            text,
+            RequestParts::new("GET", &url, &[], b"")?,
+        )
     })
 }
 

@@ -106,7 +106,7 @@ impl<W: Wire> Worker<'_, W> {
     /// Whether each arrival opens a connection of its own: because none carries a second request, or none is open that could
     /// become free for it.
     fn opens_for_each_arrival(&self) -> bool {
-        let none_is_left_open = self.open == 0 || self.shared.plan.is_without_keep_alive();
+        let none_is_left_open = self.open == 0 || self.shared.is_without_keep_alive();
         none_is_left_open && self.can_grow()
     }
 

@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use nix::errno::Errno;
 use prony_model::Outcome;
+use prony_traffic::Collect;
 
 use super::Worker;
 use crate::engine::clock::{Nanoseconds, nanoseconds};
@@ -13,7 +14,6 @@ use crate::engine::flows::Flows;
 use crate::engine::judge::{Kept, Sample};
 use crate::engine::phase::Begin;
 use crate::engine::tally::Tally;
-use crate::wire::h1::Collect;
 use crate::wire::{Eaten, End, EndedResponse, Fault, Responses, Which, Whole, Wire};
 
 impl<W: Wire> Worker<'_, W> {
@@ -267,7 +267,7 @@ impl<W: Wire> Worker<'_, W> {
     fn is_to_close(&self, index: usize, request: &InFlight) -> bool {
         let connection = &self.connections[index];
         (connection.is_used_up && connection.in_flight.is_empty())
-            || self.shared.plan.request.closes(request.number)
+            || self.shared.sent.closes(request.number)
     }
 
     /// Decides the outcome of a request that has a whole response.

@@ -9,6 +9,7 @@ mod growth;
 mod streams;
 
 use std::collections::VecDeque;
+use std::num::NonZeroU64;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
@@ -39,6 +40,7 @@ use super::start_line::{Begin, Place};
 use super::tally::Tally;
 use super::timeline::{TimelineRecorder, WorkerTimeline};
 use crate::plan::LoadPlan;
+use crate::request::Encoded;
 use crate::wire::Wire;
 use crate::wire::tls::Agreement;
 
@@ -125,10 +127,19 @@ struct WarmupEnd {
 /// What a worker shares with the rest of the process.
 pub(super) struct Shared<'a> {
     pub(super) plan: &'a LoadPlan,
+    /// What the plan sends, encoded.
+    pub(super) sent: &'a Encoded<'a>,
     pub(super) clock: Clock,
     pub(super) interrupt: &'a AtomicBool,
     pub(super) progress: &'a WorkerProgress,
     pub(super) recording: Recording,
+}
+
+impl Shared<'_> {
+    /// Whether each request has a connection of its own.
+    pub(super) fn is_without_keep_alive(&self) -> bool {
+        self.plan.requests_per_connection == Some(NonZeroU64::MIN) || self.sent.closes(0)
+    }
 }
 
 /// One worker's share of the connections.

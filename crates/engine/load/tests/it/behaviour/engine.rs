@@ -10,10 +10,11 @@ use prony_load::{EventLoopChoice, LoadError, LoadPlan, Progress, run};
 use prony_model::{Ended, LatencyHistogram, LoadResult, Outcome};
 use prony_testkit::table::rows;
 use prony_testkit::{PATIENCE, contains, until};
+use prony_traffic::HttpVersion;
 use socket2::{Domain, Socket, Type};
 
 use crate::plans::{assert_outcomes, get_from, load, plan_to, shapes};
-use crate::scenarios::{Step, Steps};
+use crate::scenarios::{Step, flows_of};
 use crate::scripted::{After, HELLO, ScriptedServer};
 
 over_each_loop!(
@@ -221,7 +222,7 @@ fn the_warm_up_of_several_threads_is_counted_separately(event_loop: EventLoopCho
                 ..plan(event_loop, &server, 40)
             };
             if let Some(steps) = &entries {
-                plan.request = Steps::of(&url, steps).request().0;
+                plan.request = flows_of(&url, steps, HttpVersion::Http1).0;
             }
             let case = format!(
                 "{:?}, {} entries",

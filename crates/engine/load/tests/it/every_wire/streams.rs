@@ -3,9 +3,9 @@
 use std::cell::OnceCell;
 use std::time::Duration;
 
-use prony_load::wire::grpc::CallKind;
 use prony_load::{EventLoopChoice, LoadPlan};
 use prony_model::{Ended, LoadResult, Outcome, Protocol};
+use prony_traffic::CallKind;
 
 use super::server::CountingServer;
 use super::{GRPC, HTTP, REQUESTS, in_agents, loops_and_agents, plan, request};

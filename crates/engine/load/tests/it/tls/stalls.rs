@@ -7,9 +7,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use std::time::Duration;
 
-use prony_load::tls::{HttpVersion, Offer};
+use prony_load::tls::Offer;
 use prony_load::{LoadPlan, negotiate};
 use prony_model::{LoadResult, Outcome};
+use prony_traffic::HttpVersion;
 use rustls::version::{TLS12, TLS13};
 use rustls::{ContentType, ServerConfig};
 
