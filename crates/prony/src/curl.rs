@@ -55,7 +55,7 @@ fn take_bytes(scenario: &mut Scenario) -> (Options, Option<Vec<u8>>) {
         Content::Bytes(bytes) => Some(std::mem::take(bytes)),
         _ => None,
     };
-    (entry.options, bytes)
+    (std::mem::take(&mut entry.options), bytes)
 }
 
 /// Files from the current folder.

@@ -29,6 +29,22 @@ impl TrialRecord {
     }
 }
 
+/// Each workload of these trials under each of its loads, in their order.
+pub fn measures_of<'a>(
+    records: impl IntoIterator<Item = &'a TrialRecord>,
+) -> Vec<(&'a str, &'a LoadSpec)> {
+    let mut measures: Vec<(&str, &LoadSpec)> = Vec::new();
+    for TrialRecord { trial, .. } in records {
+        let is_same = |(workload, load): &(&str, &LoadSpec)| {
+            *workload == trial.workload && load.same_load(&trial.load)
+        };
+        if !measures.iter().any(is_same) {
+            measures.push((&trial.workload, &trial.load));
+        }
+    }
+    measures
+}
+
 impl<'a> CountedRounds<'a> {
     /// Groups all attempts of one server with one workload under one load, given in any order.
     pub fn of(records: impl IntoIterator<Item = &'a TrialRecord>) -> Self {

@@ -40,7 +40,7 @@ mod user_instructions;
 
 pub use authority::{Authority, AuthorityError};
 pub use bound::{Bound, Cause, FigureKind};
-pub use counted_rounds::CountedRounds;
+pub use counted_rounds::{CountedRounds, measures_of};
 pub use disturbance::Disturbance;
 pub use explanation::{
     CostFigure, CostRound, CostUnit, Explanation, Frame, FrameKind, Profile, Stack, Unavailable,

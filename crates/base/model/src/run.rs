@@ -13,7 +13,7 @@ pub const CEILING: &str = "ceiling";
 pub const AB: &str = "ab";
 
 /// One run of a suite.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Run {
     /// Its id, unique in the store: `20261121-203000-tour`.
@@ -151,11 +151,12 @@ pub enum EnoughRounds {
 
 crate::named! {
     /// How a run ended.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
     #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
     #[serde(rename_all = "kebab-case")]
     pub enum RunEnd {
         /// It is still running, or Prony was killed.
+        #[default]
         Open = "open",
         /// Every planned trial was run.
         Complete = "complete",
@@ -174,7 +175,7 @@ impl Run {
 }
 
 /// The CPUs of server and generator.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuAssignment {
     /// Where the server ran.
@@ -218,7 +219,7 @@ pub struct Machine {
 }
 
 /// A server of a run.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ServerRecord {
     /// Its id: the name of its folder.
@@ -309,11 +310,12 @@ impl ServerRecord {
 }
 
 /// Whether a server took part, and if not, why.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", tag = "status")]
 pub enum ServerStatus {
     /// It was built and can be measured.
+    #[default]
     Ready,
     /// Its toolchain is not installed.
     Skipped {

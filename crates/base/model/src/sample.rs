@@ -349,15 +349,9 @@ pub fn plain_load(load: LoadSpec, rate_per_s: f64, latencies: &LatencyHistogram)
 /// The measurement of a load on a quiet machine, with nothing known of the server.
 pub fn plain_measurement(load: LoadResult) -> Measurement {
     Measurement {
-        user_instructions: None,
         load,
-        server: None,
         startup_ns: Some(5_000_000),
-        warm_up: None,
-        search: None,
-        noise: MachineNoise::default(),
-        log_lines: None,
-        log_tail: None,
+        ..Measurement::default()
     }
 }
 

@@ -88,7 +88,7 @@ crate::named! {
 }
 
 /// The figures of one trial, of both sides.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema), schemars(inline))]
 pub struct Measurement {
     /// What the client measured.

@@ -89,6 +89,16 @@ pub struct Chart {
 }
 
 impl Chart {
+    fn of(title: &str, description: &str, [width, height]: [f64; 2], body: Markup) -> Self {
+        Self {
+            title: title.to_owned(),
+            description: description.to_owned(),
+            width,
+            height: tenth(height),
+            body,
+        }
+    }
+
     /// The title.
     pub fn title(&self) -> &str {
         &self.title
@@ -183,6 +193,12 @@ fn heading(lines: &[String], left: f64) -> Markup {
             text class="heading" x=(left) y=(HEADING * (i + 1) as f64) { (line) }
         }
     }
+}
+
+/// The lines of smaller text that a note takes.
+fn note_lines(note: &str) -> Vec<String> {
+    let lines = wrapped(note, NOTE_LETTERS).into_iter();
+    lines.filter(|line| !line.is_empty()).collect()
 }
 
 /// Draws smaller text from there down.

@@ -138,6 +138,14 @@ pub struct Figure {
 const MOST_LAID_OUT: usize = 10;
 
 impl Page {
+    /// A page of these sections alone.
+    pub fn of(sections: Vec<Section>) -> Self {
+        Self {
+            sections,
+            ..Self::default()
+        }
+    }
+
     /// The page as one self-contained HTML file, light or dark like the reader's system. It loads nothing. Its script sorts
     /// and filters tables; without scripts everything is there to read.
     pub fn html(&self) -> String {
@@ -271,6 +279,18 @@ impl Section {
         }
     }
 
+    /// A section with a list; `None` if the list is empty.
+    pub fn list(id: &str, title: &str, items: Vec<String>) -> Option<Self> {
+        Some(Self::of(id, title, vec![Block::list(items)?]))
+    }
+
+    /// Sets the line below the title.
+    #[must_use]
+    pub fn lead(mut self, lead: impl Into<String>) -> Self {
+        self.lead = lead.into();
+        self
+    }
+
     fn html(&self, ids: &mut Ids) -> Markup {
         ids.enter(&self.id);
         html! {
@@ -289,6 +309,11 @@ fn blocks_html(blocks: &[Block], ids: &mut Ids) -> Markup {
 }
 
 impl Block {
+    /// A list; `None` if it is empty.
+    pub fn list(items: Vec<String>) -> Option<Self> {
+        (!items.is_empty()).then_some(Self::List(items))
+    }
+
     fn html(&self, ids: &mut Ids) -> Markup {
         html! {
             @match self {

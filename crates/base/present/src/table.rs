@@ -76,6 +76,20 @@ impl Head {
             ..Self::words("")
         }
     }
+
+    /// Sets the tooltip of the title.
+    #[must_use]
+    pub fn hint(mut self, hint: &'static str) -> Self {
+        self.hint = hint;
+        self
+    }
+
+    /// Sets the drop priority.
+    #[must_use]
+    pub fn drop(mut self, drop: u8) -> Self {
+        self.drop = drop;
+        self
+    }
 }
 
 impl<T> Column<T> {
@@ -183,6 +197,27 @@ impl Cell {
         figure.map_or_else(Self::default, |figure| Self::text(shown(figure)))
     }
 
+    /// Sets what a page sorts it by.
+    #[must_use]
+    pub fn order(mut self, order: impl Into<Option<f64>>) -> Self {
+        self.order = order.into();
+        self
+    }
+
+    /// Sets what a page shows on hover or tap.
+    #[must_use]
+    pub fn tip(mut self, tip: impl Into<String>) -> Self {
+        self.tip = tip.into();
+        self
+    }
+
+    /// Sets the colour in a terminal.
+    #[must_use]
+    pub fn colour(mut self, colour: impl Into<Option<Colour>>) -> Self {
+        self.colour = colour.into();
+        self
+    }
+
     /// Adds a detail. One that equals the figure is left out.
     #[must_use]
     pub fn with(mut self, detail: Option<String>) -> Self {
@@ -229,6 +264,13 @@ pub struct Flag {
     pub weight: Weight,
 }
 
+impl Flag {
+    /// A remark of this importance.
+    pub fn of(weight: Weight, text: String) -> Self {
+        Self { text, weight }
+    }
+}
+
 /// How important a remark is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
@@ -268,11 +310,39 @@ impl Row {
 
     /// A row without cells yet, with these remarks.
     pub fn flagged(weight: Weight, texts: impl IntoIterator<Item = String>) -> Self {
-        let flags = texts.into_iter().map(|text| Flag { text, weight });
+        let flags = texts.into_iter().map(|text| Flag::of(weight, text));
         Self {
             flags: flags.collect(),
             ..Self::default()
         }
+    }
+
+    /// Sets its standing among the others.
+    #[must_use]
+    pub fn tone(mut self, tone: Tone) -> Self {
+        self.tone = tone;
+        self
+    }
+
+    /// Sets whether a line separates it from the row above.
+    #[must_use]
+    pub fn begins_group(mut self, begins: bool) -> Self {
+        self.begins_group = begins;
+        self
+    }
+
+    /// Sets why its remaining cells are missing.
+    #[must_use]
+    pub fn absent(mut self, why: impl Into<Option<String>>) -> Self {
+        self.absent = why.into();
+        self
+    }
+
+    /// Sets what a page filters it by.
+    #[must_use]
+    pub fn facets(mut self, facets: Vec<Facet>) -> Self {
+        self.facets = facets;
+        self
     }
 }
 
@@ -319,6 +389,20 @@ impl Table {
         }
     }
 
+    /// The same table, of which Markdown shows every column.
+    #[must_use]
+    pub fn whole(mut self) -> Self {
+        self.is_whole = true;
+        self
+    }
+
+    /// Sets its caption.
+    #[must_use]
+    pub fn caption(mut self, caption: impl Into<String>) -> Self {
+        self.caption = caption.into();
+        self
+    }
+
     /// Fills a table. A column that is blank in every row is left out.
     pub fn of<'t, T: 't>(
         columns: impl IntoIterator<Item = &'t Column<T>>,
@@ -340,19 +424,10 @@ impl Table {
 
     /// The same column under another title, for a title that depends on what was measured.
     #[must_use]
-    pub fn titled(mut self, title: &str, shown: Option<String>) -> Self {
+    pub fn titled(mut self, title: &str, shown: impl Into<Option<String>>) -> Self {
         let head = self.heads.iter_mut().find(|head| head.title == title);
-        if let (Some(head), Some(shown)) = (head, shown) {
+        if let (Some(head), Some(shown)) = (head, shown.into()) {
             head.title = shown.into();
-        }
-        self
-    }
-
-    /// The table with another title and hint for the column with this title, if it has that column.
-    #[must_use]
-    pub fn renamed(mut self, from: &str, title: &'static str, hint: &'static str) -> Self {
-        if let Some(head) = self.heads.iter_mut().find(|head| head.title == from) {
-            (head.title, head.hint) = (title.into(), hint);
         }
         self
     }

@@ -1,6 +1,6 @@
 //! Plurals, lists, and what limits a figure.
 
-use prony_model::{Bound, Cause};
+use prony_model::{Bound, Cause, Outcome, ServerStatus};
 
 use crate::number::{exact, share};
 
@@ -33,6 +33,32 @@ pub fn list<T: AsRef<str>>(words: &[T]) -> String {
     }
 }
 
+/// Words put together.
+pub trait Joined: Iterator {
+    /// All words with a separator between them.
+    fn joined(self, separator: &str) -> String
+    where
+        Self: Sized,
+        Self::Item: AsRef<str>,
+    {
+        let mut text = String::new();
+        for (place, word) in self.enumerate() {
+            if place > 0 {
+                text += separator;
+            }
+            text += word.as_ref();
+        }
+        text
+    }
+}
+
+impl<I: Iterator> Joined for I {}
+
+/// The text, unless it is empty.
+pub fn non_empty(text: String) -> Option<String> {
+    Some(text).filter(|text| !text.is_empty())
+}
+
 /// A command, quoted for a shell.
 pub fn command_line(words: &[String]) -> String {
     let quoted = words.iter().map(|word| {
@@ -43,7 +69,7 @@ pub fn command_line(words: &[String]) -> String {
             format!("'{}'", word.replace('\'', "'\\''"))
         }
     });
-    quoted.collect::<Vec<_>>().join(" ")
+    quoted.joined(" ")
 }
 
 /// Capitalizes the first letter.
@@ -51,6 +77,24 @@ pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string());
     first.unwrap_or_default() + letters.as_str()
+}
+
+/// An outcome after its count: `timed out`.
+pub fn outcome(outcome: Outcome) -> String {
+    outcome.name().replace('_', " ")
+}
+
+/// Why a server is not measured; `None` if it is ready.
+pub fn not_ready(status: &ServerStatus) -> Option<String> {
+    match status {
+        ServerStatus::Ready => None,
+        ServerStatus::Skipped { missing, install } => {
+            Some(format!("{missing} is missing; to install it: {install}"))
+        }
+        ServerStatus::BuildFailed { output: reason }
+        | ServerStatus::StartFailed { reason }
+        | ServerStatus::Unreachable { reason } => Some(reason.clone()),
+    }
 }
 
 /// What limits a row's figures, in a few words: `still warming up in 2 of 6 rounds`.

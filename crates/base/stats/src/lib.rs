@@ -32,4 +32,5 @@ pub use series::{grows, knee, warm_up_rise};
 pub use steady::{
     Course, LEAST_WARM_UP_S, Pace, Reading, Round, Warmth, improved, improves_over_rounds,
 };
+pub use variance::{mean, squares};
 pub use verdict::{Better, Verdict, judge, judge_at};

@@ -1,24 +1,46 @@
-//! Why a text is not a Hurl file.
+//! What is wrong with a Hurl file.
 
 use std::borrow::Cow;
 
-use crate::listing::listing;
 use crate::position::Position;
 
-/// A text that is not a Hurl file.
+/// What is wrong in a text, or what Prony does not run of it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}:{}: {reason}", position.line, position.column)]
-pub struct ParseError {
+pub struct Fault {
+    pub(crate) title: &'static str,
     /// The place that is wrong.
     pub position: Position,
     /// What is wrong, and what is right.
     pub reason: Cow<'static, str>,
 }
 
-impl ParseError {
-    /// The error with its place, the line in question and a caret.
+impl Fault {
+    pub(crate) fn invalid(position: Position, reason: impl Into<Cow<'static, str>>) -> Self {
+        Self {
+            title: "Invalid Hurl file",
+            position,
+            reason: reason.into(),
+        }
+    }
+
+    /// The fault with its place, the line in question and a caret, as Hurl and compilers print it, without a newline
+    /// at its end. A tab is shown as four spaces.
     pub fn render(&self, file: &str, text: &str) -> String {
-        listing("Invalid Hurl file", file, text, self.position, &self.reason)
+        let Position { line, column } = self.position;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let width = text.lines().count().to_string().len().max(2);
+        let margin = " ".repeat(width);
+        let source = text.lines().nth(line - 1).unwrap_or_default();
+        let is_tab = |character: &char| *character == '\t';
+        let tabs = source.chars().take(column - 1).filter(is_tab).count();
+        let caret = " ".repeat(column + tabs * 3);
+        let source = source.replace('\t', "    ");
+        let Self { title, reason, .. } = self;
+        format!(
+            "{title}\n{margin}--> {file}:{line}:{column}\n{margin} |\n{line:>width$} | {source}\n\
+             {margin} |{caret}^ {reason}\n{margin} |"
+        )
     }
 }
 
@@ -42,9 +64,8 @@ mod tests {
 
     #[test]
     fn an_error_names_the_place_and_shows_its_line() {
-        let error = |line, column| ParseError {
-            position: Position { line, column },
-            reason: "HTTP status code is not valid".into(),
+        let error = |line, column| {
+            Fault::invalid(Position { line, column }, "HTTP status code is not valid")
         };
         let of_status = error(2, 3);
         let expected = "\

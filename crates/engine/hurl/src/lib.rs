@@ -10,19 +10,19 @@
 pub mod ast;
 mod error;
 pub mod evaluate;
-mod listing;
+mod number;
 mod parse;
 mod position;
 mod reader;
 mod unsupported;
 
-pub use error::ParseError;
+pub use error::Fault;
 pub use parse::{is_variable_name, parse};
 pub use position::Position;
-pub use unsupported::{Unsupported, unsupported};
+pub use unsupported::unsupported;
 
 /// The longest file that [`parse`] reads: parsing takes up to 100 times as much memory.
 pub const MAX_FILE_BYTES: usize = 4 << 20;
 
 /// How deep the lists and objects of JSON may be nested, as in Hurl.
-pub const MAX_JSON_DEPTH: usize = 128;
+pub(crate) const MAX_JSON_DEPTH: usize = 128;

@@ -15,7 +15,7 @@ impl Position {
 
     /// The position after `character` at this one.
     #[must_use]
-    pub fn after(self, character: char) -> Position {
+    pub(crate) fn after(self, character: char) -> Position {
         match character {
             '\n' => Position {
                 line: self.line + 1,
@@ -28,7 +28,7 @@ impl Position {
 
     /// The position `columns` further to the right.
     #[must_use]
-    pub fn right(self, columns: usize) -> Position {
+    pub(crate) fn right(self, columns: usize) -> Position {
         Position {
             column: self.column + columns,
             ..self

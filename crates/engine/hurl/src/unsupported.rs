@@ -1,72 +1,38 @@
 //! What Hurl runs and Prony does not.
 
-use std::fmt;
-
 use crate::ast::{
-    Capture, Count, CountOption, DurationOption, Entry, EntryOption, FileOption, Filter,
-    FilterValue, FlagOption, HurlFile, OptionValue, Query, QueryValue, Setting, TextOption,
-    VersionValue,
+    Capture, Count, CountOption, Entry, EntryOption, Filter, FilterValue, HttpVersion, HurlFile,
+    OptionValue, Query, QueryValue, Setting, TextFilter,
 };
-use crate::listing::listing;
+use crate::error::Fault;
 use crate::position::Position;
 
-/// Something in a file that Prony does not run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unsupported {
-    /// What it is, by its name in the file: `the query xpath`.
-    pub feature: String,
-    /// What to do instead, if there is something.
-    pub advice: Option<String>,
-    /// Where it is.
-    pub position: Position,
-}
-
-impl Unsupported {
-    fn new(feature: impl Into<String>, position: Position) -> Self {
-        Self {
-            feature: feature.into(),
-            advice: None,
-            position,
-        }
-    }
-
-    fn reason(&self) -> String {
-        let feature = &self.feature;
-        let advice = self.advice.iter().map(|advice| format!("; {advice}"));
-        let advice: String = advice.collect();
-        format!("Prony does not support {feature}{advice}")
-    }
-
-    /// The refusal in the form of an error of the parser.
-    pub fn render(&self, file: &str, text: &str) -> String {
-        listing("Unsupported", file, text, self.position, &self.reason())
-    }
-}
-
-impl fmt::Display for Unsupported {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Position { line, column } = self.position;
-        write!(formatter, "{line}:{column}: {}", self.reason())
-    }
-}
-
 /// Everything in a file that Prony does not run, in the order of the file.
-pub fn unsupported(file: &HurlFile) -> Vec<Unsupported> {
+pub fn unsupported(file: &HurlFile) -> Vec<Fault> {
     file.entries.iter().flat_map(entry).collect()
 }
 
-fn entry(entry: &Entry) -> Vec<Unsupported> {
+/// What Prony does not run, by its name in the file, and what to do.
+fn fault(position: Position, feature: &str) -> Fault {
+    Fault {
+        title: "Unsupported",
+        position,
+        reason: format!("Prony does not support {feature}").into(),
+    }
+}
+
+fn entry(entry: &Entry) -> Vec<Fault> {
     let request = &entry.request;
     let mut found = Vec::new();
     if request.method == "CONNECT" {
-        found.push(Unsupported::new("the method CONNECT", request.position));
+        found.push(fault(request.position, "the method CONNECT"));
     }
     found.extend(request.options.iter().filter_map(option));
     let Some(response) = &entry.response else {
         return found;
     };
-    if response.version.value == VersionValue::Http3 {
-        found.push(Unsupported::new("HTTP/3", response.version.position));
+    if response.version == Some(HttpVersion::Http3) {
+        found.push(fault(response.position, "HTTP/3"));
     }
     for Capture { query, filters, .. } in &response.captures {
         found.extend(value(query, filters));
@@ -75,106 +41,44 @@ fn entry(entry: &Entry) -> Vec<Unsupported> {
         found.extend(value(&assert.query, &assert.filters));
     }
     // Captures and asserts may be in any order.
-    found.sort_by_key(|unsupported| unsupported.position);
+    found.sort_by_key(|fault| fault.position);
     found
 }
 
-fn option(option: &EntryOption) -> Option<Unsupported> {
-    let name = option.value.name();
-    let feature = match &option.value {
+fn option(option: &EntryOption) -> Option<Fault> {
+    let feature = match option.value {
         OptionValue::Count(CountOption::Repeat, Setting::Literal(Count::Infinite)) => {
-            "an endless repeat".to_owned()
+            "an endless repeat; give a number, or remove it and give the load a duration".into()
         }
-        value if is_option_supported(value) => return None,
-        _ => format!("the option {name}"),
-    };
-    Some(Unsupported {
-        advice: advice(&option.value),
-        ..Unsupported::new(feature, option.position)
-    })
-}
-
-/// What to do instead of an option that is not supported. Some are flags of `prony load`.
-fn advice(option: &OptionValue) -> Option<String> {
-    let flag = match option {
-        OptionValue::File(FileOption::Output, _) => {
-            return Some("a load writes no bodies to files, so remove it".into());
-        }
-        OptionValue::Count(CountOption::Repeat, _) => {
-            return Some("give a number, or remove it and give the load a duration".into());
-        }
-        OptionValue::File(..) => option.name(),
-        OptionValue::Text(
-            TextOption::Resolve | TextOption::TlsMax | TextOption::TlsMin | TextOption::UnixSocket,
-            _,
-        ) => option.name(),
-        OptionValue::Text(TextOption::ConnectTo, _)
-        | OptionValue::Flag(FlagOption::Ipv4 | FlagOption::Ipv6, _) => "resolve",
-        OptionValue::Duration(DurationOption::ConnectTimeout, _) => "timeout",
+        OptionValue::Unsupported(name) => format!("the option {name}{}", advice(name)),
         _ => return None,
     };
-    Some(format!(
-        "use the flag --{flag} of prony load, which holds for all entries"
-    ))
+    Some(fault(option.position, &feature))
 }
 
-fn is_option_supported(option: &OptionValue) -> bool {
-    match option {
-        // What is off by default may be switched off.
-        OptionValue::Flag(_, Setting::Literal(false)) => true,
-        OptionValue::Flag(flag, _) => matches!(
-            flag,
-            FlagOption::Compressed
-                | FlagOption::FollowLocation
-                | FlagOption::FollowLocationTrusted
-                | FlagOption::Http11
-                | FlagOption::Http2
-                | FlagOption::Http2PriorKnowledge
-                | FlagOption::Insecure
-                | FlagOption::NoJsonPathCoercion
-                | FlagOption::PathAsIs
-                | FlagOption::Skip
-                | FlagOption::Verbose
-                | FlagOption::VeryVerbose
-        ),
-        OptionValue::Text(text, _) => matches!(
-            text,
-            TextOption::Header | TextOption::NoHeader | TextOption::User
-        ),
-        OptionValue::File(file, _) => match file {
-            FileOption::CaCertificate
-            | FileOption::ClientCertificate
-            | FileOption::ClientKey
-            | FileOption::Output => false,
-        },
-        OptionValue::Duration(duration, _) => match duration {
-            DurationOption::Delay | DurationOption::MaxTime | DurationOption::RetryInterval => true,
-            DurationOption::ConnectTimeout => false,
-        },
-        OptionValue::Count(count, _) => match count {
-            CountOption::MaxRedirects | CountOption::Repeat | CountOption::Retry => true,
-        },
-        OptionValue::LimitRate(_) => false,
-        OptionValue::Variable(_) | OptionValue::Verbosity(_) => true,
-    }
+/// What to do instead of an option. Some are flags of `prony load`.
+fn advice(option: &str) -> String {
+    let flag = match option {
+        "output" => return "; a load writes no bodies to files, so remove it".into(),
+        "cacert" | "cert" | "key" | "resolve" | "tls-max" | "tls-min" | "unix-socket" => option,
+        "connect-to" | "ipv4" | "ipv6" => "resolve",
+        "connect-timeout" => "timeout",
+        _ => return String::new(),
+    };
+    format!("; use the flag --{flag} of prony load, which holds for all entries")
 }
 
-fn value(query: &Query, filters: &[Filter]) -> Vec<Unsupported> {
-    let is_query_unsupported = matches!(
-        query.value,
-        QueryValue::XPath(_) | QueryValue::Certificate(_)
-    );
-    let query = is_query_unsupported
-        .then(|| Unsupported::new(format!("the query {}", query.value.name()), query.position));
-    let is_unsupported = |filter: &&Filter| matches!(filter.value, FilterValue::XPath(_));
+fn value(query: &Query, filters: &[Filter]) -> Vec<Fault> {
+    let query_fault = match query.value {
+        QueryValue::XPath(_) => Some(fault(query.position, "the query xpath")),
+        QueryValue::Certificate => Some(fault(query.position, "the query certificate")),
+        _ => None,
+    };
+    let is_unsupported =
+        |filter: &&Filter| matches!(filter.value, FilterValue::Text(TextFilter::XPath, _));
     let filters = filters.iter().filter(is_unsupported);
-    let filters = filters.map(|filter| {
-        Unsupported::new(
-            format!("the filter {}", filter.value.name()),
-            filter.position,
-        )
-    });
-    query.into_iter().chain(filters).collect()
+    let filter_faults = filters.map(|filter| fault(filter.position, "the filter xpath"));
+    query_fault.into_iter().chain(filter_faults).collect()
 }
 
 #[cfg(test)]
@@ -185,10 +89,7 @@ mod tests {
     fn found(text: &str) -> Vec<String> {
         let file = crate::parse(text)
             .unwrap_or_else(|error| panic!("{}", error.render("test.hurl", text)));
-        unsupported(&file)
-            .iter()
-            .map(Unsupported::to_string)
-            .collect()
+        unsupported(&file).iter().map(Fault::to_string).collect()
     }
 
     #[test]

@@ -215,7 +215,7 @@ impl<'a> Conversation<'a> {
                 over(H2Wire::new(requests, false), tls, HttpVersion::Http2)
             }
         };
-        let traffic = sent.traffic;
+        let traffic = &*sent.traffic;
         let source = match traffic.scenario() {
             None => Source::Same,
             Some(scenario) if scenario.is_one_request() => {

@@ -1,5 +1,6 @@
 //! Counts of latencies in few, logarithmic bands: enough to draw, and cheap to publish while a load runs.
 
+use prony_model::LatencyHistogram;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Bands within a factor of two.
@@ -22,6 +23,15 @@ impl Default for LatencyBands {
 impl LatencyBands {
     /// How many bands there are.
     pub const COUNT: usize = PER_OCTAVE * OCTAVES;
+
+    /// The bands of the latencies in a histogram.
+    pub(crate) fn of(histogram: &LatencyHistogram) -> Self {
+        let mut bands = Self::default();
+        for (nanoseconds, count) in histogram.counted() {
+            bands.add(nanoseconds, count);
+        }
+        bands
+    }
 
     /// The band of a latency.
     pub fn band_of(nanoseconds: u64) -> usize {
@@ -67,11 +77,6 @@ impl LatencyBands {
     /// The counts, band by band.
     pub fn counts(&self) -> &[u64; Self::COUNT] {
         &self.0
-    }
-
-    /// Sets the counts, band by band.
-    pub(crate) fn from_counts(counts: [u64; Self::COUNT]) -> Self {
-        Self(counts)
     }
 
     /// How many latencies were counted.

@@ -1,5 +1,6 @@
 //! The requests of a load, encoded once.
 
+use std::borrow::Cow;
 use std::io::Write as _;
 
 use prony_traffic::{HttpUrl, HttpVersion, RequestError, RequestParts, Traffic};
@@ -104,7 +105,7 @@ impl Request {
 /// Traffic, with what is the same each time encoded for its wire.
 #[derive(Clone, Debug)]
 pub struct Encoded<'a> {
-    pub(crate) traffic: &'a Traffic,
+    pub(crate) traffic: Cow<'a, Traffic>,
     pub(crate) requests: EncodedRequests,
 }
 
@@ -120,8 +121,38 @@ impl<'a> Encoded<'a> {
     ///
     /// If the version of HTTP cannot express a request, or there is none.
     pub fn of(traffic: &'a Traffic) -> Result<Self, RequestError> {
+        Ok(Self {
+            requests: EncodedRequests::of(traffic)?,
+            traffic: Cow::Borrowed(traffic),
+        })
+    }
+
+    /// The same, which keeps the traffic.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Self::of`].
+    pub fn owning(traffic: Traffic) -> Result<Self, RequestError> {
+        Ok(Self {
+            requests: EncodedRequests::of(&traffic)?,
+            traffic: Cow::Owned(traffic),
+        })
+    }
+
+    /// Whether that request asks the server to close the connection after the response.
+    #[inline]
+    pub(crate) fn closes(&self, number: usize) -> bool {
+        match &self.requests {
+            EncodedRequests::Http1(requests) => requests.get(number).is_some_and(Request::closes),
+            EncodedRequests::Http2(_) => false,
+        }
+    }
+}
+
+impl EncodedRequests {
+    fn of(traffic: &Traffic) -> Result<Self, RequestError> {
         use EncodedRequests::{Http1, Http2};
-        let requests = match traffic {
+        Ok(match traffic {
             Traffic::Requests(set, http) => {
                 set.check()?;
                 let requests = set.requests().iter();
@@ -135,17 +166,7 @@ impl<'a> Encoded<'a> {
             Traffic::Call(call) => Http2(vec![StreamRequest::of_call(call)?]),
             Traffic::Scenario(_, HttpVersion::Http1) => Http1(Vec::new()),
             Traffic::Scenario(_, HttpVersion::Http2) => Http2(Vec::new()),
-        };
-        Ok(Self { traffic, requests })
-    }
-
-    /// Whether that request asks the server to close the connection after the response.
-    #[inline]
-    pub(crate) fn closes(&self, number: usize) -> bool {
-        match &self.requests {
-            EncodedRequests::Http1(requests) => requests.get(number).is_some_and(Request::closes),
-            EncodedRequests::Http2(_) => false,
-        }
+        })
     }
 }
 

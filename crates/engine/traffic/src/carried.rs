@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use prony_hurl::ast::{
-    BodyValue, FilenameParam, HurlFile, MultipartParam, PredicateValue, Template,
+    BodyValue, FilenameParam, HurlFile, MultipartParam, PredicateValue, Template, Test,
 };
 use prony_hurl::parse;
 use serde::ser::Error;
@@ -15,7 +15,6 @@ use crate::base64::Base64;
 use crate::constants::{Constants, put_into};
 use crate::environment::NamedFiles;
 use crate::error::ScenarioError;
-use crate::placeholders::value_of;
 use crate::prepare::HurlScenario;
 use crate::secrets::Secrets;
 use crate::sources::Sources;
@@ -95,9 +94,8 @@ fn names(file: &HurlFile) -> Vec<&Template> {
             _ => None,
         }));
         let asserts = response.flat_map(|it| &it.asserts);
-        let values = asserts.filter_map(|it| value_of(&it.predicate.test));
-        names.extend(values.filter_map(|value| match value {
-            PredicateValue::File(name) => Some(name),
+        names.extend(asserts.filter_map(|it| match &it.predicate.test {
+            Test::Compares(_, PredicateValue::File(name)) => Some(name),
             _ => None,
         }));
     }

@@ -75,10 +75,9 @@ pub(crate) fn evaluate(
         duration: reply.duration,
         ip: reply.server.unwrap_or(IpAddr::V4(Ipv4Addr::LOCALHOST)),
     };
-    let mut evaluation = Evaluation::new(&response).after_redirects(redirects);
-    if !coerces_json_path {
-        evaluation = evaluation.without_json_path_coercion();
-    }
+    let mut evaluation = Evaluation::new(&response);
+    evaluation.redirects = redirects;
+    evaluation.coerces_json_path = coerces_json_path;
     let failures = evaluation.status_line(expected);
     if !failures.is_empty() {
         return Err(Unexpected::Status(failures));

@@ -66,7 +66,7 @@ impl<'a> OptionValues<'a> {
     fn text_of(&self, value: &VariableValue) -> Option<String> {
         match value {
             VariableValue::Text(template) => self.put_into(template).literal().map(str::to_owned),
-            VariableValue::Number(number) => Value::Number(number.into()).rendered(),
+            VariableValue::Number(number) => Value::Number(number.clone()).rendered(),
             VariableValue::Null | VariableValue::Bool(_) => None,
         }
     }

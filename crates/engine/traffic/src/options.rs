@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use prony_hurl::ast::{
-    self, Count, CountOption, DurationOption, DurationUnit, EntryOption, FlagOption, OptionValue,
-};
+use prony_hurl::ast::{Count, CountOption, DurationOption, EntryOption, FlagOption, OptionValue};
 use prony_hurl::evaluate::{Environment, Failure, Scope, Variables};
 
 use crate::redirect::MOST_REDIRECTS;
@@ -106,13 +104,13 @@ impl EntryOptions {
                 self.retry = finite(scope.count(setting)?);
             }
             OptionValue::Duration(DurationOption::Delay, setting) => {
-                self.delay = duration(scope.duration(setting)?);
+                self.delay = scope.duration(setting)?;
             }
             OptionValue::Duration(DurationOption::RetryInterval, setting) => {
-                self.retry_interval = duration(scope.duration(setting)?);
+                self.retry_interval = scope.duration(setting)?;
             }
             OptionValue::Duration(DurationOption::MaxTime, setting) => {
-                let timeout = duration(scope.duration(setting)?);
+                let timeout = scope.duration(setting)?;
                 // As for curl, zero is no limit.
                 self.timeout = (!timeout.is_zero()).then_some(timeout);
             }
@@ -132,17 +130,6 @@ fn finite(count: Count) -> Option<u64> {
         Count::Finite(count) => Some(count),
         Count::Infinite => None,
     }
-}
-
-fn duration(duration: ast::Duration) -> Duration {
-    // As for Hurl, which only takes seconds without a unit on its command line.
-    let milliseconds = match duration.unit.unwrap_or(DurationUnit::Millisecond) {
-        DurationUnit::Millisecond => 1,
-        DurationUnit::Second => 1000,
-        DurationUnit::Minute => 60_000,
-        DurationUnit::Hour => 3_600_000,
-    };
-    Duration::from_millis(duration.value.saturating_mul(milliseconds))
 }
 
 #[cfg(test)]

@@ -101,12 +101,11 @@ fn of_option(option: &OptionValue) -> Vec<&Placeholder> {
         OptionValue::Flag(_, setting) => of_setting(setting),
         OptionValue::Count(_, setting) => of_setting(setting),
         OptionValue::Duration(_, setting) => of_setting(setting),
-        OptionValue::LimitRate(setting) => of_setting(setting),
         OptionValue::Variable(definition) => match &definition.value {
             VariableValue::Text(template) => template.placeholders().collect(),
             VariableValue::Null | VariableValue::Bool(_) | VariableValue::Number(_) => Vec::new(),
         },
-        OptionValue::Text(..) | OptionValue::File(..) | OptionValue::Verbosity(_) => Vec::new(),
+        OptionValue::Text(..) | OptionValue::Ignored | OptionValue::Unsupported(_) => Vec::new(),
     }
 }
 
@@ -222,18 +221,7 @@ fn of_query(query: &Query) -> Vec<&Placeholder> {
         | QueryValue::Cookie(CookiePath { name: template, .. })
         | QueryValue::JsonPath(JsonPath { template, .. }) => template.placeholders().collect(),
         QueryValue::Regex(regex) => of_regex(regex),
-        QueryValue::Status
-        | QueryValue::Version
-        | QueryValue::Url
-        | QueryValue::Body
-        | QueryValue::Duration
-        | QueryValue::Bytes
-        | QueryValue::RawBytes
-        | QueryValue::Sha256
-        | QueryValue::Md5
-        | QueryValue::Certificate(_)
-        | QueryValue::Ip
-        | QueryValue::Redirects => Vec::new(),
+        QueryValue::Plain(_) | QueryValue::Certificate => Vec::new(),
     }
 }
 
@@ -246,15 +234,9 @@ fn of_regex(regex: &RegexValue) -> Vec<&Placeholder> {
 
 fn of_filter(filter: &Filter) -> Vec<&Placeholder> {
     match &filter.value {
-        FilterValue::CharsetDecode(template)
-        | FilterValue::DateFormat(template)
-        | FilterValue::Decode(template)
-        | FilterValue::Format(template)
-        | FilterValue::JsonPath(JsonPath { template, .. })
-        | FilterValue::Split(template)
-        | FilterValue::ToDate(template)
-        | FilterValue::UrlQueryParam(template)
-        | FilterValue::XPath(template) => template.placeholders().collect(),
+        FilterValue::Text(_, template) | FilterValue::JsonPath(JsonPath { template, .. }) => {
+            template.placeholders().collect()
+        }
         FilterValue::Nth(setting) => of_setting(setting),
         FilterValue::Regex(regex) => of_regex(regex),
         FilterValue::Replace { old, new } => old.placeholders().chain(new.placeholders()).collect(),
@@ -263,66 +245,15 @@ fn of_filter(filter: &Filter) -> Vec<&Placeholder> {
             placeholders.extend(new.placeholders());
             placeholders
         }
-        FilterValue::Base64Decode
-        | FilterValue::Base64Encode
-        | FilterValue::Base64UrlSafeDecode
-        | FilterValue::Base64UrlSafeEncode
-        | FilterValue::Count
-        | FilterValue::DaysAfterNow
-        | FilterValue::DaysBeforeNow
-        | FilterValue::First
-        | FilterValue::HtmlEscape
-        | FilterValue::HtmlUnescape
-        | FilterValue::Last
-        | FilterValue::Location
-        | FilterValue::ToFloat
-        | FilterValue::ToHex
-        | FilterValue::ToInt
-        | FilterValue::ToString
-        | FilterValue::UrlDecode
-        | FilterValue::UrlEncode
-        | FilterValue::Utf8Decode
-        | FilterValue::Utf8Encode => Vec::new(),
+        FilterValue::Plain(_) => Vec::new(),
     }
 }
 
 fn of_test(test: &Test) -> Vec<&Placeholder> {
-    match (test, value_of(test)) {
-        (_, Some(value)) => of_predicate_value(value),
-        (Test::Matches(regex), None) => of_regex(regex),
-        (_, None) => Vec::new(),
-    }
-}
-
-/// The value that a test compares with, unless it is a regular expression.
-pub(crate) fn value_of(test: &Test) -> Option<&PredicateValue> {
     match test {
-        Test::Equal(value)
-        | Test::NotEqual(value)
-        | Test::Greater(value)
-        | Test::GreaterOrEqual(value)
-        | Test::Less(value)
-        | Test::LessOrEqual(value)
-        | Test::StartsWith(value)
-        | Test::EndsWith(value)
-        | Test::Contains(value)
-        | Test::Includes(value) => Some(value),
-        Test::Matches(_)
-        | Test::Exists
-        | Test::IsBoolean
-        | Test::IsCollection
-        | Test::IsDate
-        | Test::IsEmpty
-        | Test::IsFloat
-        | Test::IsInteger
-        | Test::IsIpv4
-        | Test::IsIpv6
-        | Test::IsIsoDate
-        | Test::IsList
-        | Test::IsNumber
-        | Test::IsObject
-        | Test::IsString
-        | Test::IsUuid => None,
+        Test::Compares(_, value) => of_predicate_value(value),
+        Test::Matches(regex) => of_regex(regex),
+        Test::Is(_) => Vec::new(),
     }
 }
 

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use prony_hurl::ast::{
-    Assert, Capture, Entry, EntryOption, Expression, FlagOption, HurlFile, OptionValue, Query,
-    QueryValue, Setting, StatusValue, Template, TemplateElement, VersionValue,
+    Assert, Capture, Entry, EntryOption, Expression, FlagOption, HurlFile, OptionValue, PlainQuery,
+    Query, QueryValue, Setting, StatusValue, Template, TemplateElement,
 };
 use prony_hurl::evaluate::{Scope, Variables};
 use prony_hurl::{Position, parse, unsupported};
@@ -264,7 +264,7 @@ impl ConnectionOptions {
                 place: place(file, *position),
                 reason: format!(
                     "`{}` is about connections, so it must be true or false before the load",
-                    value.name()
+                    flag.name()
                 ),
             })?;
             *option |= is_set;
@@ -472,10 +472,7 @@ impl Prepare<'_> {
             OptionValue::Count(_, setting) => matches!(setting, Setting::Literal(_)),
             OptionValue::Duration(_, setting) => matches!(setting, Setting::Literal(_)),
             OptionValue::Variable(_) => false,
-            OptionValue::Text(..)
-            | OptionValue::File(..)
-            | OptionValue::LimitRate(_)
-            | OptionValue::Verbosity(_) => true,
+            OptionValue::Text(..) | OptionValue::Ignored | OptionValue::Unsupported(_) => true,
         };
         if !options.iter().all(|option| is_literal(&option.value)) {
             return Ok(None);
@@ -536,7 +533,7 @@ fn needs(entry: &Entry) -> Keep {
     if response.body.is_some() || captures.clone().chain(asserts.clone()).any(needs_body) {
         return Keep::All;
     }
-    let is_status_enough = response.version.value == VersionValue::Any
+    let is_status_enough = response.version.is_none()
         && response.headers.is_empty()
         && captures.count() + asserts.count() == 0;
     if is_status_enough {
@@ -549,15 +546,17 @@ fn needs(entry: &Entry) -> Keep {
 fn needs_body(query: &Query) -> bool {
     !matches!(
         query.value,
-        QueryValue::Status
-            | QueryValue::Version
-            | QueryValue::Url
-            | QueryValue::Header(_)
+        QueryValue::Header(_)
             | QueryValue::Cookie(_)
             | QueryValue::Variable(_)
-            | QueryValue::Duration
-            | QueryValue::Ip
-            | QueryValue::Redirects
+            | QueryValue::Plain(
+                PlainQuery::Status
+                    | PlainQuery::Version
+                    | PlainQuery::Url
+                    | PlainQuery::Duration
+                    | PlainQuery::Ip
+                    | PlainQuery::Redirects
+            )
     )
 }
 

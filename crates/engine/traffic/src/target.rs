@@ -27,7 +27,7 @@ pub(crate) fn parse(text: &str, keeps_dots: bool) -> Result<HttpUrl, UrlError> {
 }
 
 /// A path without the segments `.` and `..` (RFC 3986, section 5.2.4).
-fn without_dots(path: &str) -> String {
+pub(crate) fn without_dots(path: &str) -> String {
     let mut kept: Vec<&str> = Vec::new();
     let mut segments = path.split('/').peekable();
     while let Some(segment) = segments.next() {

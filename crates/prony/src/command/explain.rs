@@ -21,7 +21,8 @@ use crate::arguments;
 use crate::exit::{FAILURE, INTERRUPTED, Outcome, interrupt_on_signals, usage};
 use crate::project::{self, Project, ServerPath};
 use crate::result_file::{self, ResultFile};
-use crate::view::{explanation_files, run_progress};
+use crate::view::explanation_files::RunExplanation;
+use crate::view::run_progress;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -164,24 +165,24 @@ impl Arguments {
                 "these servers serve no workload in common; choose with --workload",
             ));
         }
+        let threads = load_threads(self.cpus.assign()?.load.len());
         ids.iter()
             .map(|id| {
-                let mut measure = self.measure(id)?;
+                let mut measure = self.measure(id, threads);
                 measure.load = workloads.get(id)?.under(measure.load);
                 Ok(measure)
             })
             .collect()
     }
 
-    fn measure(&self, workload: &str) -> Result<Measure, Box<dyn Error>> {
-        let threads = load_threads(self.cpus.assign()?.load.len()).min(self.connections);
+    fn measure(&self, workload: &str, threads: usize) -> Measure {
         let warmup = self.trials.warmup.unwrap_or(WARMUP);
-        Ok(Measure {
+        Measure {
             workload: workload.to_owned(),
             load: LoadSpec {
                 shape: LoadShape::Closed,
                 connections: self.connections,
-                threads,
+                threads: threads.min(self.connections),
                 duration_s: Some(self.duration.as_secs_f64()),
                 warmup_s: warmup.as_secs_f64(),
                 timeout_s: TIMEOUT.as_secs_f64(),
@@ -190,7 +191,7 @@ impl Arguments {
             // There are no trials that would be ranked.
             rounds: 0,
             warmup_limit_s: self.trials.limit(WARMUP_LIMIT).as_secs_f64(),
-        })
+        }
     }
 
     fn plan(&self, servers: usize) -> ExplainPlan {
@@ -227,14 +228,14 @@ impl Arguments {
         );
         let cpus = self.cpus.assign()?;
         let plan = self.plan(servers.len());
-        let bench = self.build.bench(&project.layout, cpus, &id, interrupt)?;
+        let testbed = self.build.testbed(&project.layout, cpus, &id, interrupt)?;
         let seed = self.trials.seed();
         let request = RunRequest {
             command: arguments::command_line(),
             explain: Some(plan),
-            ..RunRequest::new(id, bench, &suite, servers, tasks, measures, seed)
+            ..RunRequest::new(id, testbed, &suite, servers, tasks, measures, seed)
         };
-        run_progress::run(request, store, self.live.line_mode())
+        run_progress::run(&request, store, self.live.line_mode())
     }
 }
 
@@ -267,23 +268,22 @@ fn conclude(
 ) -> Outcome {
     let takes_stdout = result_file::takes_stdout(&results);
     let [markdown, json] = results;
-    let (run, explanations) = (&finished.run, &finished.explanations);
-    let differences = &explanation_files::differences(explanations);
-    let folder = layout.runs().join(&run.id);
-    let files = explanation_files::write(&folder, run, explanations, differences)?;
+    let run = &finished.run;
+    let explanation = RunExplanation::of(run, &finished.explanations);
+    let files = explanation.write(&layout.runs().join(&run.id))?;
     errln!(
         "{files}\nrecord   {} (run {})\n",
         store.path().display(),
         run.id
     );
     if let Some(file) = markdown {
-        file.write(&explanation_files::markdown(explanations, differences))?;
+        file.write(&explanation.markdown())?;
     }
     if let Some(file) = json {
-        file.write_json(&explanation_files::json(run, explanations, differences))?;
+        file.write_json(&explanation.json())?;
     }
     if !takes_stdout {
-        explanation_files::show(explanations, differences);
+        explanation.show();
     }
     if let Some(unsaved) = &finished.unsaved {
         return Err(unsaved.to_string().into());

@@ -10,7 +10,7 @@ use std::time::Duration;
 use clap::Args;
 use prony_kernel::default_assignment;
 use prony_model::CpuAssignment;
-use prony_run::run::Bench;
+use prony_run::run::Testbed;
 use prony_server::{Freshness, Layout, SupervisorProgram};
 use prony_store::Store;
 
@@ -139,15 +139,15 @@ pub struct BuildFlags {
 }
 
 impl BuildFlags {
-    /// The bench of the run with this id, whose servers write their output to the run's folder.
-    pub fn bench(
+    /// The testbed of the run with this id, whose servers write their output to the run's folder.
+    pub fn testbed(
         &self,
         layout: &Layout,
         cpus: CpuAssignment,
         run: &str,
         interrupt: &Arc<AtomicBool>,
-    ) -> Result<Bench, Box<dyn Error>> {
-        Ok(Bench {
+    ) -> Result<Testbed, Box<dyn Error>> {
+        Ok(Testbed {
             layout: layout.clone(),
             supervisor: SupervisorProgram::current()?,
             cpus,

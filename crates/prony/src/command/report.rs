@@ -1,10 +1,11 @@
 //! `prony report [RUN]`: a recorded run again.
 
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Args;
+use prony_present::table::{Cell, Head, Row, Table};
+use prony_present::terminal::Paint;
 use prony_present::words::plural;
 use prony_report::RunSummary;
 use prony_report::compare::Comparison;
@@ -12,11 +13,10 @@ use prony_store::{Store, StoreError};
 
 use super::flags::RunFlags;
 use crate::exit::Outcome;
-use crate::output;
 use crate::project;
 use crate::result_file;
-use crate::view::explanation_files;
-use crate::view::report_files;
+use crate::view::explanation_files::RunExplanation;
+use crate::view::{Console, report_files, width};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -73,28 +73,27 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     // A run of `prony explain` has no trials.
     let is_ranked = !recorded.trials.is_empty() || recorded.explanations.is_empty();
     if is_ranked {
-        report_files::show(&recorded.run, &comparison);
+        report_files::show(&recorded.run, &comparison, false);
     }
     if let Some(verdict) = Comparison::of_run(&recorded.run, &recorded.trials) {
-        let colour = std::io::stdout().is_terminal() && output::shows_colours(&std::io::stdout());
+        let colour = Console::stdout().colour;
         out!("\n{}", prony_report::compare::terminal(&verdict, colour));
     }
     files?;
-    explanation_files::again(&folder, &recorded.run, &recorded.explanations)?;
+    RunExplanation::of(&recorded.run, &recorded.explanations).again(&folder)?;
     Ok(ExitCode::SUCCESS)
 }
 
 fn list(store: &Store) -> Result<(), StoreError> {
-    for run in store.runs()? {
-        outln!(
-            "{:34} {:12} {:20} {}, {}, {} failed",
-            run.id,
-            run.end.name(),
-            run.started_at,
-            plural(run.servers as usize, "server"),
-            plural(run.trials as usize, "trial"),
-            run.failed_trials,
-        );
+    let rows = store.runs()?.into_iter().map(|run| {
+        let servers = plural(run.servers as usize, "server");
+        let trials = plural(run.trials as usize, "trial");
+        let counts = format!("{servers}, {trials}, {} failed", run.failed_trials);
+        Row::of([&run.id, run.end.name(), &run.started_at, &counts].map(Cell::text))
+    });
+    let table = Table::with([""; 4].map(Head::words), rows);
+    for line in table.terminal(width(), Paint { colour: false }) {
+        outln!("{line}");
     }
     Ok(())
 }

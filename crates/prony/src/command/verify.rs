@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Args;
 use prony_kernel::default_assignment;
 use prony_model::{ServerStatus, VerifyResult, VerifyVerdict};
-use prony_run::run::{Bench, Prepared, Task, Verification, prepare, verify_server};
+use prony_run::run::{Prepared, Task, Testbed, prepare, verify_server};
 use prony_server::{Catalogue, Logs, Server};
 
 use super::flags::BuildFlags;
@@ -83,17 +83,11 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     }
     // Each process has its own folder of logs.
     let id = project::run_id("verify");
-    let bench = arguments
+    let testbed = arguments
         .build
-        .bench(layout, default_assignment()?, &id, &interrupt)?;
-    let prepared = match servers.len() {
-        1 => prepare(&bench, &servers, &mut run_progress::say_what_is_built),
-        count => prepare(
-            &bench,
-            &servers,
-            &mut run_progress::say_what_is_built_of(count),
-        ),
-    };
+        .testbed(layout, default_assignment()?, &id, &interrupt)?;
+    let of = (servers.len() > 1).then_some(servers.len());
+    let prepared = prepare(&testbed, &servers, &mut run_progress::say_what_is_built(of));
     let mut verdicts = Vec::new();
     // A broken manifest is a failure if all servers are verified.
     if arguments.servers.is_empty() {
@@ -103,10 +97,10 @@ pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         }
     }
     for (server, prepared) in servers.iter().zip(&prepared) {
-        verdicts.push(verify_one(&bench, server, prepared, &tasks));
+        verdicts.push(verify_one(&testbed, server, prepared, &tasks));
     }
     // Removes the folders only if they are empty, which they are if every response was right.
-    let _ = [&bench.logs, &layout.runs().join(id)].map(std::fs::remove_dir);
+    let _ = [&testbed.logs, &layout.runs().join(id)].map(std::fs::remove_dir);
     if prepared.len() < servers.len() || verdicts.contains(&ServerVerdict::Interrupted) {
         return Ok(ExitCode::from(INTERRUPTED));
     }
@@ -144,7 +138,7 @@ fn select<'a>(
 }
 
 fn verify_one(
-    bench: &Bench,
+    testbed: &Testbed,
     server: &Server,
     prepared: &Prepared,
     tasks: &[Task],
@@ -157,18 +151,13 @@ fn verify_one(
     let Some(access) = &prepared.access else {
         return not_verified(id, &prepared.record.status);
     };
-    match verify_server(bench, server, access, tasks) {
-        Verification::Interrupted => ServerVerdict::Interrupted,
-        Verification::NotStarted(reason) => not_verified(id, &access.failed(reason)),
-        Verification::Ended {
-            verified,
-            logs,
-            reason,
-        } => {
-            show(id, verified, &logs);
-            not_verified(id, &access.failed(reason))
-        }
-        Verification::Responded { verified, logs } => show(id, verified, &logs),
+    let Some(verification) = verify_server(testbed, server, access, tasks) else {
+        return ServerVerdict::Interrupted;
+    };
+    let verdict = show(id, verification.verified, &verification.logs);
+    match verification.failed {
+        Some(reason) => not_verified(id, &access.failed(reason)),
+        None => verdict,
     }
 }
 

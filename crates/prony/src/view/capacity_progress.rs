@@ -9,7 +9,7 @@ use prony_run::capacity::{
 };
 
 use super::live_line::LiveLine;
-use super::run_progress::noise_text;
+use super::run_progress::noise_texts;
 use super::screen_thread::LiveMode;
 
 /// Shows how far a search has come.
@@ -148,8 +148,7 @@ fn outcome(attempt: &RateAttempt) -> String {
 /// What disturbed an attempt; `None` if nothing did.
 pub fn noisy_by(attempt: &RateAttempt) -> Option<String> {
     let noise = attempt.noise.as_ref().filter(|noise| noise.is_noisy())?;
-    let by: Vec<String> = noise.noisy.iter().map(noise_text).collect();
-    Some(by.join(", and "))
+    Some(noise_texts(&noise.noisy))
 }
 
 /// What the kernel's counters say about slow requests, after a reason.

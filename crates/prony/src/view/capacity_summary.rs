@@ -3,7 +3,7 @@
 use prony_model::{Arrivals, LatencySummary, LoadShape, NoiseCause};
 use prony_present::number;
 use prony_present::table::{Cell, Column, Row, Table, Weight};
-use prony_present::words::{counted, plural};
+use prony_present::words::{Joined, counted, plural};
 use prony_run::capacity::{CapacityResult, Ended, Found, Judgement, RateAttempt, Unit, supports};
 
 use super::capacity_progress::noisy_by;
@@ -179,36 +179,26 @@ fn imprecise(
 fn noise(result: &CapacityResult) -> Option<String> {
     let all = &result.attempts;
     let noisy = all.iter().filter(|attempt| attempt.is_noisy()).count();
-    let causes = |of: fn(&NoiseCause) -> Option<f64>, who: &str| {
-        let attempts = all.iter().filter(|attempt| attempt.is_noisy());
-        let causes = attempts.filter_map(|attempt| attempt.noise.as_ref());
-        let causes = causes.flat_map(|noise| &noise.noisy);
-        let shares: Vec<f64> = causes.filter_map(of).collect();
-        let (count, most) = (shares.len(), shares.iter().copied().fold(0.0, f64::max));
-        let most = number::share(most);
-        (count > 0).then(|| format!("{count} lost up to {most} of the CPU to {who}"))
-    };
-    let steal = |cause: &NoiseCause| match cause {
-        NoiseCause::Steal { share } => Some(*share),
-        _ => None,
-    };
-    let others = |cause: &NoiseCause| match cause {
-        NoiseCause::OtherPrograms { share } => Some(*share),
-        _ => None,
-    };
-    let causes = [
-        causes(steal, "the hypervisor"),
-        causes(others, "other programs"),
-    ];
-    let causes: Vec<String> = causes.into_iter().flatten().collect();
+    let (mut steal, mut others) = (Vec::new(), Vec::new());
+    let attempts = all.iter().filter(|attempt| attempt.is_noisy());
+    let causes = attempts.filter_map(|attempt| attempt.noise.as_ref());
+    for cause in causes.flat_map(|noise| &noise.noisy) {
+        match cause {
+            NoiseCause::Steal { share } => steal.push(*share),
+            NoiseCause::OtherPrograms { share } => others.push(*share),
+            NoiseCause::WarmUp { .. } => {}
+        }
+    }
+    let causes = [(steal, "the hypervisor"), (others, "other programs")];
+    let causes = causes.iter().filter_map(|(shares, who)| {
+        let most = number::share(shares.iter().copied().reduce(f64::max)?);
+        let count = shares.len();
+        Some(format!("{count} lost up to {most} of the CPU to {who}"))
+    });
+    let causes = causes.joined(", ");
     let attempts = counted(all.len() as u64, "attempt was", "attempts were");
-    let causes = causes.join(", ");
-    (noisy > 0).then(|| {
-        format!(
-            "  {noisy} of {attempts} noisy: {causes}{}",
-            counted_anyway(result)
-        )
-    })
+    let anyway = counted_anyway(result);
+    (noisy > 0).then(|| format!("  {noisy} of {attempts} noisy: {causes}{anyway}"))
 }
 
 /// How many rates rest on noisy attempts.
@@ -222,14 +212,20 @@ fn counted_anyway(result: &CapacityResult) -> String {
     }
 }
 
+/// The lowest rate that did not hold and of which there is this.
+fn lowest<'r, T>(
+    result: &'r CapacityResult,
+    of: impl Fn(&'r RateAttempt) -> Option<T>,
+) -> Option<(&'r RateAttempt, T)> {
+    let attempts = result.attempts.iter();
+    let attempts = attempts.filter(|attempt| attempt.judgement != Judgement::Held);
+    let attempts = attempts.filter_map(|attempt| Some((attempt, of(attempt)?)));
+    attempts.min_by(|(a, _), (b, _)| a.rate_per_s.total_cmp(&b.rate_per_s))
+}
+
 /// What the kernel's counters say about the lowest rate that did not hold.
 fn slow(result: &CapacityResult) -> Option<String> {
-    let explained = result.attempts.iter().filter_map(|attempt| {
-        let because = attempt.slow_because.as_ref()?;
-        (attempt.judgement != Judgement::Held).then_some((attempt, because))
-    });
-    let lowest = explained.min_by(|(a, _), (b, _)| a.rate_per_s.total_cmp(&b.rate_per_s));
-    let (attempt, because) = lowest?;
+    let (attempt, because) = lowest(result, |attempt| attempt.slow_because.as_ref())?;
     let reached = attempt.latency_ns.as_ref().map(|latency| {
         let max = number::duration(latency.max as f64);
         format!(", latency reached {max}")
@@ -243,12 +239,7 @@ fn slow(result: &CapacityResult) -> Option<String> {
 
 /// How opening connections delayed the requests of the lowest rate that did not hold, and what to try.
 fn set_up(result: &CapacityResult) -> Option<String> {
-    let delayed = result.attempts.iter().filter_map(|attempt| {
-        let share = attempt.waited_for_set_up?;
-        (attempt.judgement != Judgement::Held).then_some((attempt, share))
-    });
-    let lowest = delayed.min_by(|(a, _), (b, _)| a.rate_per_s.total_cmp(&b.rate_per_s));
-    let (attempt, share) = lowest?;
+    let (attempt, share) = lowest(result, |attempt| attempt.waited_for_set_up)?;
     let streams = or_more_streams(&result.target);
     Some(format!(
         "  At {}, {} of the requests waited while connections were being set up ({} opened). Try a fixed number of them, \

@@ -3,23 +3,17 @@
 use std::error::Error;
 use std::fmt;
 use std::fs;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use prony_insight::profile::{flame_graph, flame_graph_of_difference, folded};
-use prony_model::{CostUnit, Explanation, Profile, Run};
+use prony_model::{Explanation, Profile, Run};
 use prony_present::number;
 use prony_report::explain::{Difference, ExplanationSummary, FlameGraphs, Header, difference};
-use prony_run::run::Finished;
 use prony_server::Layout;
 use serde_json::Value;
 
-use super::width;
-use crate::output;
+use super::Console;
 use crate::result_file::ResultFile;
-
-/// The widest table without a terminal.
-const DEFAULT_WIDTH: usize = 100;
 
 /// Where the explanation of a run was written.
 pub struct ExplanationFiles {
@@ -38,25 +32,151 @@ impl fmt::Display for ExplanationFiles {
     }
 }
 
-/// The differences to show: if there are exactly two servers, those of each workload, the first named being the one before.
-pub fn differences(explanations: &[Explanation]) -> Vec<Difference<'_>> {
-    let mut servers: Vec<&str> = Vec::new();
-    for one in explanations {
-        if !servers.contains(&one.server.as_str()) {
-            servers.push(&one.server);
+/// The explanations of a run, and the differences that are shown with them.
+pub struct RunExplanation<'a> {
+    run: &'a Run,
+    explanations: &'a [Explanation],
+    differences: Vec<Difference<'a>>,
+}
+
+impl<'a> RunExplanation<'a> {
+    /// If there are exactly two servers, their differences are shown, the first named being the one before.
+    pub fn of(run: &'a Run, explanations: &'a [Explanation]) -> Self {
+        let mut servers: Vec<&str> = Vec::new();
+        for one in explanations {
+            if !servers.contains(&one.server.as_str()) {
+                servers.push(&one.server);
+            }
+        }
+        let pair = <[&str; 2]>::try_from(servers).ok();
+        Self {
+            run,
+            explanations,
+            differences: pair.map_or_else(Vec::new, |pair| differences(explanations, pair)),
         }
     }
-    let [first, second] = servers[..] else {
-        return Vec::new();
-    };
-    differences_of(explanations, first, second)
+
+    /// The differences between these two servers are shown.
+    pub fn of_pair(run: &'a Run, explanations: &'a [Explanation], pair: [&str; 2]) -> Self {
+        Self {
+            run,
+            explanations,
+            differences: differences(explanations, pair),
+        }
+    }
+
+    /// Writes the explanation of a run that has ended, if it has one, and shows it.
+    pub fn conclude(&self, layout: &Layout, is_stdout_taken: bool) -> Result<(), Box<dyn Error>> {
+        if self.explanations.is_empty() {
+            return Ok(());
+        }
+        let files = self.write(&layout.runs().join(&self.run.id))?;
+        errln!("{files}\n");
+        if !is_stdout_taken {
+            outln!();
+            self.show();
+        }
+        Ok(())
+    }
+
+    /// Writes the explanation of a recorded run again, if it has one, and shows it.
+    pub fn again(&self, folder: &Path) -> Result<(), Box<dyn Error>> {
+        if self.explanations.is_empty() {
+            return Ok(());
+        }
+        let files = self.write(folder)?;
+        outln!("{files}\n");
+        self.show();
+        Ok(())
+    }
+
+    /// Writes the page, the Markdown, the JSON, and the stacks as text and as flame graphs into `folder`.
+    pub fn write(&self, folder: &Path) -> Result<ExplanationFiles, Box<dyn Error>> {
+        let page = folder.join("explain.html");
+        fs::create_dir_all(folder)
+            .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
+        let profiles = self.write_profiles(&folder.join("profiles"))?;
+        let put = |path: &Path, text: String| ResultFile::open(path)?.write(&text);
+        put(&page, self.html())?;
+        put(&folder.join("explain.md"), self.markdown())?;
+        let json = serde_json::to_string_pretty(&self.json())?;
+        put(&folder.join("explain.json"), json)?;
+        Ok(ExplanationFiles { page, profiles })
+    }
+
+    /// Shows the results, and after those the differences.
+    pub fn show(&self) {
+        let Console { width, colour } = Console::stdout();
+        let summary = ExplanationSummary::of(self.explanations);
+        out!("{}", summary.text(width, colour));
+        for one in &self.differences {
+            out!("\n{}", one.text(width, colour));
+        }
+    }
+
+    /// The results and the differences as Markdown.
+    pub fn markdown(&self) -> String {
+        let mut text = ExplanationSummary::of(self.explanations).markdown();
+        for one in &self.differences {
+            text.push('\n');
+            text.push_str(&one.markdown());
+        }
+        text
+    }
+
+    /// The same as JSON.
+    pub fn json(&self) -> Value {
+        prony_report::explain::json(
+            &Header::from(self.run),
+            self.explanations,
+            &self.differences,
+        )
+    }
+
+    fn html(&self) -> String {
+        let differences = self.differences.iter();
+        let differences: Vec<(Difference<'_>, Option<String>)> = differences
+            .map(|one| (one.clone(), graph_of(one)))
+            .collect();
+        let summary = ExplanationSummary::of(self.explanations);
+        summary.html(&Header::from(self.run), graphs, &differences)
+    }
+
+    /// Writes stacks and graphs; `None` if there are none.
+    fn write_profiles(&self, folder: &Path) -> Result<Option<PathBuf>, Box<dyn Error>> {
+        let is_profiled = |one: &Explanation| one.on_cpu.is_some() || one.off_cpu.is_some();
+        if !self.explanations.iter().any(is_profiled) {
+            return Ok(None);
+        }
+        fs::create_dir_all(folder)
+            .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
+        let put = |name: String, text: &str| ResultFile::open(&folder.join(name))?.write(text);
+        for one in self.explanations {
+            for (profile, kind, file) in [
+                (&one.on_cpu, ON_CPU, "on-cpu"),
+                (&one.off_cpu, OFF_CPU, "off-cpu"),
+            ] {
+                let Some(profile) = profile else { continue };
+                let name = format!("{}-{}-{file}", one.server.replace('/', "-"), one.workload);
+                put(format!("{name}.folded"), &folded(profile))?;
+                if let Some(svg) = graph(one, profile, kind) {
+                    put(format!("{name}.svg"), &svg)?;
+                }
+            }
+        }
+        for one in &self.differences {
+            if let Some(svg) = graph_of(one) {
+                put(format!("difference-{}.svg", one.before.workload), &svg)?;
+            }
+        }
+        Ok(Some(folder.to_owned()))
+    }
 }
 
 /// The differences between two servers, for each workload that both have.
-pub fn differences_of<'a>(
+fn differences<'a>(
     explanations: &'a [Explanation],
-    before: &str,
-    after: &str,
+    [before, after]: [&str; 2],
 ) -> Vec<Difference<'a>> {
     let of = |server: &str| {
         let server = server.to_owned();
@@ -66,106 +186,6 @@ pub fn differences_of<'a>(
     pairs
         .filter_map(|(one, other)| difference(one, other).ok())
         .collect()
-}
-
-/// Writes the explanation of a run, if it has one, and shows it. `pair` are the servers before and after whose difference is
-/// shown; without it, the run's servers if there are two.
-pub fn conclude(
-    layout: &Layout,
-    finished: &Finished,
-    pair: Option<[&str; 2]>,
-    is_stdout_taken: bool,
-) -> Result<(), Box<dyn Error>> {
-    let explanations = &finished.explanations;
-    if explanations.is_empty() {
-        return Ok(());
-    }
-    let differences = match pair {
-        Some([before, after]) => differences_of(explanations, before, after),
-        None => differences(explanations),
-    };
-    let folder = layout.runs().join(&finished.run.id);
-    let files = write(&folder, &finished.run, explanations, &differences)?;
-    errln!("{files}\n");
-    if !is_stdout_taken {
-        outln!();
-        show(explanations, &differences);
-    }
-    Ok(())
-}
-
-/// Writes the explanation of a recorded run again, if it has one, and shows it.
-pub fn again(folder: &Path, run: &Run, explanations: &[Explanation]) -> Result<(), Box<dyn Error>> {
-    if explanations.is_empty() {
-        return Ok(());
-    }
-    let differences = differences(explanations);
-    let files = write(folder, run, explanations, &differences)?;
-    outln!("{files}\n");
-    show(explanations, &differences);
-    Ok(())
-}
-
-/// Writes the page, the Markdown, the JSON, and the stacks as text and as flame graphs into `folder`.
-pub fn write(
-    folder: &Path,
-    run: &Run,
-    explanations: &[Explanation],
-    differences: &[Difference<'_>],
-) -> Result<ExplanationFiles, Box<dyn Error>> {
-    let page = folder.join("explain.html");
-    fs::create_dir_all(folder)
-        .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
-    let profiles = write_profiles(&folder.join("profiles"), explanations, differences)?;
-    let put = |path: &Path, text: String| ResultFile::open(path)?.write(&text);
-    put(&page, html(run, explanations, differences))?;
-    put(
-        &folder.join("explain.md"),
-        markdown(explanations, differences),
-    )?;
-    let json = serde_json::to_string_pretty(&json(run, explanations, differences))?;
-    put(&folder.join("explain.json"), json)?;
-    Ok(ExplanationFiles { page, profiles })
-}
-
-/// Shows the results, and after those the differences.
-pub fn show(explanations: &[Explanation], differences: &[Difference<'_>]) {
-    let on_terminal = std::io::stdout().is_terminal();
-    let width = if on_terminal { width() } else { DEFAULT_WIDTH };
-    let colour = on_terminal && output::shows_colours(&std::io::stdout());
-    out!(
-        "{}",
-        ExplanationSummary::of(explanations).text(width, colour)
-    );
-    for one in differences {
-        out!("\n{}", one.text(width, colour));
-    }
-}
-
-/// The results and the differences as Markdown.
-pub fn markdown(explanations: &[Explanation], differences: &[Difference<'_>]) -> String {
-    let mut text = ExplanationSummary::of(explanations).markdown();
-    for one in differences {
-        text.push('\n');
-        text.push_str(&one.markdown());
-    }
-    text
-}
-
-/// The same as JSON.
-pub fn json(run: &Run, explanations: &[Explanation], differences: &[Difference<'_>]) -> Value {
-    prony_report::explain::json(&Header::from(run), explanations, differences)
-}
-
-fn html(run: &Run, explanations: &[Explanation], differences: &[Difference<'_>]) -> String {
-    let differences = differences.iter().cloned();
-    let differences: Vec<(Difference<'_>, Option<String>)> = differences
-        .map(|one| {
-            let graph = graph_of(&one);
-            (one, graph)
-        })
-        .collect();
-    ExplanationSummary::of(explanations).html(&Header::from(run), graphs, &differences)
 }
 
 fn graphs(of: &Explanation) -> FlameGraphs {
@@ -185,7 +205,7 @@ fn graph(of: &Explanation, profile: &Profile, kind: &str) -> Option<String> {
     let mut subtitle = format!("{} samples", number::whole(profile.samples as f64));
     if per.is_finite() {
         let time = number::duration(per * 1e9);
-        subtitle = format!("{subtitle}, {time} a {}", unit(of.unit));
+        subtitle = format!("{subtitle}, {time} a {}", of.unit.name());
     }
     flame_graph(profile, &title, &subtitle).ok()
 }
@@ -196,43 +216,5 @@ fn graph_of(one: &Difference<'_>) -> Option<String> {
         "{} after {} × {}",
         one.after.server, one.before.server, one.before.workload
     );
-    flame_graph_of_difference(before, after, &title, unit(one.before.unit)).ok()
-}
-
-const fn unit(unit: CostUnit) -> &'static str {
-    unit.name()
-}
-
-/// Writes stacks and graphs; `None` if there are none.
-fn write_profiles(
-    folder: &Path,
-    explanations: &[Explanation],
-    differences: &[Difference<'_>],
-) -> Result<Option<PathBuf>, Box<dyn Error>> {
-    let is_profiled = |one: &Explanation| one.on_cpu.is_some() || one.off_cpu.is_some();
-    if !explanations.iter().any(is_profiled) {
-        return Ok(None);
-    }
-    fs::create_dir_all(folder)
-        .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
-    let put = |name: String, text: &str| ResultFile::open(&folder.join(name))?.write(text);
-    for one in explanations {
-        for (profile, kind, file) in [
-            (&one.on_cpu, ON_CPU, "on-cpu"),
-            (&one.off_cpu, OFF_CPU, "off-cpu"),
-        ] {
-            let Some(profile) = profile else { continue };
-            let name = format!("{}-{}-{file}", one.server.replace('/', "-"), one.workload);
-            put(format!("{name}.folded"), &folded(profile))?;
-            if let Some(svg) = graph(one, profile, kind) {
-                put(format!("{name}.svg"), &svg)?;
-            }
-        }
-    }
-    for one in differences {
-        if let Some(svg) = graph_of(one) {
-            put(format!("difference-{}.svg", one.before.workload), &svg)?;
-        }
-    }
-    Ok(Some(folder.to_owned()))
+    flame_graph_of_difference(before, after, &title, one.before.unit.name()).ok()
 }

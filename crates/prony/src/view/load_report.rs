@@ -1,8 +1,10 @@
 //! The result of a load for a pull request (Markdown) and for a CI system (JUnit XML).
 
+use std::iter;
+
 use prony_model::objective::Judged;
 use prony_model::{LoadResult, Outcome};
-use prony_present::junit::{Case, CaseResult, Report, Suite};
+use prony_present::junit::{Case, CaseResult, xml};
 use prony_present::load;
 use prony_present::number::{duration, exact, exact_rate};
 use prony_present::page::{Block, Page};
@@ -42,9 +44,8 @@ pub fn markdown(result: &LoadResult, judged: &[Judged], summary: &str) -> String
 }
 
 const OBJECTIVES: [Column<Judged>; 4] = [
-    Column::words("verdict", |one| Cell {
-        colour: one.is_missed().then_some(Colour::Bad),
-        ..Cell::text(one.verdict.name())
+    Column::words("verdict", |one| {
+        Cell::text(one.verdict.name()).colour(one.is_missed().then_some(Colour::Bad))
     }),
     Column::words("objective", |one| {
         Cell::text(format!("{:#}", one.objective))
@@ -86,41 +87,31 @@ fn none_ok(result: &LoadResult) -> String {
 /// A test case for each objective, and one for whether any response or flow was ok.
 pub fn junit(result: &LoadResult, judged: &[Judged], is_measured: bool) -> String {
     let class = requested(&result.target, &result.load);
-    let failed = |message: String| CaseResult::Failed {
-        details: message.clone(),
-        message,
+    let failed = |message: String| CaseResult::failed(message.clone(), message);
+    let figures = figures(result);
+    let whole = if is_measured {
+        CaseResult::Passed
+    } else {
+        failed(none_ok(result))
     };
     let load = Case {
-        class: class.clone(),
-        name: "load".into(),
         seconds: Some(result.duration_s),
-        result: if is_measured {
-            CaseResult::Passed
-        } else {
-            failed(none_ok(result))
-        },
         output: match load::outages(result) {
-            Some(outages) => format!("{}; {outages}", figures(result)),
-            None => figures(result),
+            Some(outages) => format!("{figures}; {outages}"),
+            None => figures,
         },
+        ..Case::of(&class, "load", whole)
     };
-    let objectives = judged.iter().map(|one| Case {
-        class: class.clone(),
-        name: format!("{:#}", one.objective),
-        seconds: None,
-        result: if one.is_missed() {
-            failed(format!("{}: {}", one.verdict.name(), reason(one)))
+    let objectives = judged.iter().map(|one| {
+        let output = format!("{}: {}", one.verdict.name(), reason(one));
+        let result = if one.is_missed() {
+            failed(output.clone())
         } else {
             CaseResult::Passed
-        },
-        output: format!("{}: {}", one.verdict.name(), reason(one)),
+        };
+        let case = Case::of(&class, format!("{:#}", one.objective), result);
+        Case { output, ..case }
     });
-    let suite = Suite {
-        name: "prony load".into(),
-        cases: std::iter::once(load).chain(objectives).collect(),
-    };
-    Report {
-        suites: vec![suite],
-    }
-    .xml()
+    let cases: Vec<Case> = iter::once(load).chain(objectives).collect();
+    xml("prony load", &cases)
 }

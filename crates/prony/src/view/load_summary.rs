@@ -8,7 +8,8 @@ use prony_model::{
 };
 use prony_present::number::{bytes, duration, exact, seconds};
 use prony_present::table::{Cell, Column, Row, Table, Weight};
-use prony_present::{load, number, words};
+use prony_present::words::{self, Joined, non_empty};
+use prony_present::{load, number};
 use prony_stats::supports_percentile;
 
 use super::{agents, fitted, indented, objectives, or_more_streams, requested};
@@ -197,13 +198,11 @@ fn latency(result: &LoadResult, distribution: bool) -> Vec<String> {
             ""
         ),
     ];
-    let responses = result.outcomes[Outcome::Ok];
     if distribution {
-        lines.extend(
-            all_percentiles(latency).map(|(name, ns)| format!("  {name:>7} %  {:>9}", time(ns))),
-        );
+        let all = percentiles(latency).into_iter();
+        lines.extend(all.map(|(name, _, ns)| format!("  {name:>7} %  {:>9}", time(ns))));
     } else {
-        lines.push(main_percentiles(latency, responses));
+        lines.push(main_percentiles(latency, result.outcomes[Outcome::Ok]));
     }
     let first_byte = result.first_byte_ns.as_ref();
     lines.extend(first_byte.map(|first| format!("  First byte: {}", quantiles(first))));
@@ -216,44 +215,39 @@ fn latency(result: &LoadResult, distribution: bool) -> Vec<String> {
     lines
 }
 
-fn all_percentiles(latency: &LatencySummary) -> impl Iterator<Item = (&'static str, u64)> {
-    let all = [
-        ("50", latency.p50),
-        ("75", latency.p75),
-        ("90", latency.p90),
-        ("95", latency.p95),
-        ("99", latency.p99),
-        ("99.9", latency.p999),
-        ("99.99", latency.p9999),
-    ];
-    all.into_iter()
+/// Percentiles, each with the share of the responses beyond it.
+fn percentiles(latency: &LatencySummary) -> [(&'static str, f64, u64); 7] {
+    [
+        ("50", 0.5, latency.p50),
+        ("75", 0.25, latency.p75),
+        ("90", 0.1, latency.p90),
+        ("95", 0.05, latency.p95),
+        ("99", 0.01, latency.p99),
+        ("99.9", 0.001, latency.p999),
+        ("99.99", 0.0001, latency.p9999),
+    ]
 }
+
+/// The main ones of them.
+const MAIN: [&str; 4] = ["50", "90", "99", "99.9"];
 
 /// The median, and the main percentiles that `responses` support.
 fn main_percentiles(latency: &LatencySummary, responses: u64) -> String {
-    let percentiles = [
-        ("p50", 0.5, latency.p50),
-        ("p90", 0.1, latency.p90),
-        ("p99", 0.01, latency.p99),
-        ("p99.9", 0.001, latency.p999),
-    ];
-    let shown = percentiles
-        .into_iter()
-        .filter(|(name, beyond, _)| *name == "p50" || supports_percentile(responses, *beyond))
-        .map(|(name, _, ns)| format!("{name} {}", time(ns)));
-    format!("  Percentiles: {}", shown.collect::<Vec<_>>().join(", "))
+    let main = percentiles(latency).into_iter();
+    let shown = main.filter(|(name, beyond, _)| {
+        let is_supported = *name == "50" || supports_percentile(responses, *beyond);
+        MAIN.contains(name) && is_supported
+    });
+    let shown = shown.map(|(name, _, ns)| format!("p{name} {}", time(ns)));
+    format!("  Percentiles: {}", shown.joined(", "))
 }
 
 /// The lowest percentile that a retransmission timeout may have reached.
-fn slowest_figure(latency: &LatencySummary) -> Option<(&'static str, u64)> {
-    let figures = [
-        ("p50", latency.p50),
-        ("p90", latency.p90),
-        ("p99", latency.p99),
-        ("p99.9", latency.p999),
-        ("max", latency.max),
-    ];
-    let mut figures = figures.into_iter();
+fn slowest_figure(latency: &LatencySummary) -> Option<(String, u64)> {
+    let main = percentiles(latency).into_iter();
+    let main = main.filter(|(name, ..)| MAIN.contains(name));
+    let main = main.map(|(name, _, ns)| (format!("p{name}"), ns));
+    let mut figures = main.chain([("max".to_owned(), latency.max)]);
     figures.find(|(_, ns)| *ns >= SHORTEST_TIMEOUT_NS)
 }
 
@@ -334,10 +328,8 @@ fn outcomes(result: &LoadResult) -> Vec<String> {
                 _ => text,
             }
         });
-    let not_ok: Vec<String> = not_ok.collect();
-    if !not_ok.is_empty() {
-        lines.push(format!("  Not ok: {}", not_ok.join(", ")));
-    }
+    let not_ok = non_empty(not_ok.joined(", "));
+    lines.extend(not_ok.map(|not_ok| format!("  Not ok: {not_ok}")));
     let unfinished = result.outcomes[Outcome::Unfinished];
     if unfinished > 0 {
         lines.push(format!("  In flight at the end: {}", exact(unfinished)));
@@ -345,10 +337,8 @@ fn outcomes(result: &LoadResult) -> Vec<String> {
     let outages = load::outages(result);
     lines.extend(outages.map(|outages| format!("  OUTAGE: {outages}")));
     // The table of a scenario's requests has the first error of each.
-    let wrong = result
-        .first_wrong
-        .as_ref()
-        .filter(|_| result.flows.is_none());
+    let wrong = result.first_wrong.as_ref();
+    let wrong = wrong.filter(|_| result.flows.is_none());
     lines.extend(wrong.map(|wrong| format!("  {}", first_error(wrong))));
     // If only a sample was compared, the count of wrong responses is too low.
     let sampled = result.checked.filter(|checked| !checked.every_body);
@@ -369,7 +359,7 @@ fn redirects(result: &LoadResult) -> Option<String> {
     let are_all = !result.statuses.is_empty() && result.statuses.keys().all(is_redirect);
     (are_all && result.flows.is_none()).then(|| {
         let statuses = result.statuses.keys().map(u16::to_string);
-        let statuses = statuses.collect::<Vec<_>>().join(", ");
+        let statuses = statuses.joined(", ");
         format!("  Every response is a redirect ({statuses}), which Prony does not follow: load the URL in its Location")
     })
 }
@@ -411,7 +401,7 @@ fn statuses(result: &LoadResult) -> Vec<String> {
 /// `  Statuses: 200: 1,000, 404: 3`.
 fn counts<'a>(label: &str, counts: impl Iterator<Item = (String, &'a u64)>) -> String {
     let counts = counts.map(|(name, count)| format!("{name}: {}", exact(*count)));
-    format!("  {label}: {}", counts.collect::<Vec<_>>().join(", "))
+    format!("  {label}: {}", counts.joined(", "))
 }
 
 /// The outcomes that occurred, with `8,000 timed out` for each.
@@ -422,10 +412,7 @@ fn named(
     let outcomes = outcomes.iter();
     outcomes
         .filter(move |&(outcome, count)| is_meant(outcome) && count > 0)
-        .map(|(outcome, count)| {
-            let name = outcome.name().replace('_', " ");
-            (outcome, format!("{} {name}", exact(count)))
-        })
+        .map(|(of, count)| (of, format!("{} {}", exact(count), words::outcome(of))))
 }
 
 /// How long TLS handshakes took.
@@ -546,12 +533,8 @@ fn events(indent: &str, noun: &str, events: &Events) -> Vec<String> {
 
 fn held_streams(held: &HeldStreams) -> Vec<String> {
     let ended = named(&held.outcomes, |outcome| outcome != Outcome::Unfinished);
-    let ended: Vec<String> = ended.map(|(_, text)| text).collect();
-    let ended = if ended.is_empty() {
-        String::new()
-    } else {
-        format!("; ended: {}", ended.join(", "))
-    };
+    let ended = non_empty(ended.map(|(_, text)| text).joined(", "));
+    let ended = ended.map_or(String::new(), |ended| format!("; ended: {ended}"));
     let (open, all) = (exact(held.open_at_end), counted(held.planned, "stream"));
     let mut lines = vec![format!("  Held open: {open} of {all} at the end{ended}")];
     lines.extend(events("    ", "event", &held.events));
@@ -615,10 +598,8 @@ fn generator(result: &LoadResult) -> Vec<String> {
         let each = count? as f64 / requests as f64;
         Some(format!("{} {name}", number::count(each)))
     });
-    let counts: Vec<String> = counts.filter(|_| requests > 0).collect();
-    if !counts.is_empty() {
-        lines.push(format!("              {} per request", counts.join(", ")));
-    }
+    let counts = non_empty(counts.filter(|_| requests > 0).joined(", "));
+    lines.extend(counts.map(|counts| format!("              {counts} per request")));
     let limits = [client_limited(result), server_throttled(result)];
     lines.extend(limits.iter().flatten().map(|text| format!("  {text}")));
     lines

@@ -11,7 +11,6 @@ pub mod load_summary;
 pub mod load_view;
 pub mod objectives;
 pub mod report_files;
-mod run_figures;
 pub mod run_progress;
 pub mod run_view;
 pub mod screen_thread;
@@ -22,9 +21,13 @@ mod tests;
 
 pub use prony_present::number::minutes;
 
+use std::io::IsTerminal;
+
 use prony_model::{LoadSpec, Target};
 use prony_present::table::Table;
 use prony_present::terminal::Paint;
+
+use crate::output;
 
 /// Without a terminal lines are as long as they need to be.
 const UNLIMITED: usize = 1000;
@@ -33,6 +36,29 @@ const UNLIMITED: usize = 1000;
 pub fn width() -> usize {
     let size = terminal_size::terminal_size_of(std::io::stdout());
     size.map_or(UNLIMITED, |(columns, _)| columns.0.into())
+}
+
+/// The widest table without a terminal.
+pub const WIDTH_OF_A_FILE: usize = 100;
+
+/// How standard output shows tables.
+pub struct Console {
+    pub width: usize,
+    pub colour: bool,
+}
+
+impl Console {
+    pub fn stdout() -> Self {
+        let is_terminal = std::io::stdout().is_terminal();
+        Self {
+            width: if is_terminal {
+                width()
+            } else {
+                WIDTH_OF_A_FILE
+            },
+            colour: is_terminal && output::shows_colours(&std::io::stdout()),
+        }
+    }
 }
 
 /// What a load requested: its method and URL, or only the URL if a scenario's entries have the methods.

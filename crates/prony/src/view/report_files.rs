@@ -3,7 +3,6 @@
 use std::error::Error;
 use std::fmt;
 use std::fs;
-use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
 use prony_model::{Explanation, Run, TrialRecord};
@@ -13,12 +12,8 @@ use prony_run::run::Finished;
 use prony_server::Layout;
 use prony_store::{Store, export_json};
 
-use super::width;
-use crate::output;
+use super::{Console, WIDTH_OF_A_FILE};
 use crate::result_file::ResultFile;
-
-/// The widest table without a terminal.
-const DEFAULT_WIDTH: usize = 100;
 
 /// Where the reports were written.
 pub struct ReportFiles {
@@ -39,22 +34,14 @@ pub fn places(files: &ReportFiles, store: &Store, run: &Run) -> String {
     format!("{files}\nrecord   {record} (run {})", run.id)
 }
 
-/// Shows a comparison, and how its run ended if it is not complete.
-pub fn show(run: &Run, comparison: &RunSummary) {
-    let on_terminal = std::io::stdout().is_terminal();
-    let width = if on_terminal { width() } else { DEFAULT_WIDTH };
-    let colour = on_terminal && output::shows_colours(&std::io::stdout());
-    out!("{}", terminal(comparison, width, colour));
-    if let Some(end) = end_of_run(run) {
-        outln!("{end}");
-    }
-}
-
-/// The same on standard error, if a file takes standard output.
-pub fn show_on_stderr(run: &Run, comparison: &RunSummary) {
-    err!("{}", terminal(comparison, DEFAULT_WIDTH, false));
-    if let Some(end) = end_of_run(run) {
-        errln!("{end}");
+/// Shows a comparison, and how its run ended if it is not complete; on standard error if a file takes standard output.
+pub fn show(run: &Run, comparison: &RunSummary, is_stdout_taken: bool) {
+    let end = end_of_run(run).map_or_else(String::new, |end| format!("{end}\n"));
+    if is_stdout_taken {
+        err!("{}{end}", terminal(comparison, WIDTH_OF_A_FILE, false));
+    } else {
+        let Console { width, colour } = Console::stdout();
+        out!("{}{end}", terminal(comparison, width, colour));
     }
 }
 

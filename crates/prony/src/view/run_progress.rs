@@ -1,6 +1,6 @@
 //! The live view of a run: what runs now, what is done, and the time that is left.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error;
 use std::time::{Duration, Instant};
 
@@ -9,24 +9,24 @@ use prony_live::screen::{
 };
 use prony_load::Progress;
 use prony_model::{
-    FailureKind, MeasuredBy, NoiseCause, ProcessStart, ServerRecord, ServerStatus, Trial,
-    TrialRecord, TrialResult, VerifyResult, VerifyVerdict, WarmUp,
+    CountedRounds, FailureKind, MeasuredBy, Measurement, NoiseCause, ProcessStart, ServerRecord,
+    ServerStatus, Trial, TrialRecord, TrialResult, VerifyResult, VerifyVerdict, WarmUp,
 };
 use prony_present::number;
-use prony_present::words::plural;
+use prony_present::words::{Joined, non_empty, not_ready, plural};
 use prony_run::TrialAttempt;
-use prony_run::run::{ExplainPlan, Finished, RunEvent, RunRequest, TaskContent, run as run_suite};
+use prony_run::run::{Finished, RunEvent, RunRequest, TaskContent, run as run_suite};
 use prony_run::{AdaptiveRounds, Measure, Planned};
 use prony_server::Logs;
+use prony_stats::Estimate;
 use prony_store::Store;
 
 use crate::fleet;
 
 use super::minutes;
-use super::run_figures::RunFigures;
 use super::run_view::RunView;
 use super::screen_thread::LiveMode;
-use super::time_left::{TimeLeft, explaining, least_search};
+use super::time_left::{TimeLeft, explaining};
 
 /// How many noisy trials are shown one by one: on a noisy machine nearly all may be noisy.
 const MOST_NOISY_LINES: u64 = 10;
@@ -35,13 +35,13 @@ const ROUNDS_TO_TELL: u32 = 6;
 
 /// Runs a suite with the live view.
 pub fn run(
-    request: RunRequest<'_>,
+    request: &RunRequest<'_>,
     store: &Store,
     mode: LiveMode,
 ) -> Result<Finished, Box<dyn Error>> {
     let begun = Instant::now();
-    let view = RunView::start(mode, &model(&request), &request.bench, begun);
-    let mut view = RunProgress::start(view, &request, begun);
+    let view = RunView::start(mode, &model(request), &request.testbed, begun);
+    let mut view = RunProgress::start(view, request, begun);
     let finished = run_suite(request, store, &mut |event| {
         view.show(&event, Instant::now())
     })?;
@@ -49,43 +49,27 @@ pub fn run(
     Ok(finished)
 }
 
-/// Says which server is built now, for commands without the live view.
-pub fn say_what_is_built(event: RunEvent<'_>) {
-    if let Some(server) = built_now(&event) {
-        errln!("building {server}");
-    }
-}
-
-/// The same, with how many of this many servers are done.
-pub fn say_what_is_built_of(servers: usize) -> impl FnMut(RunEvent<'_>) {
+/// Says which server is built now, for commands without the live view; with how many are done `of` several.
+pub fn say_what_is_built(of: Option<usize>) -> impl FnMut(RunEvent<'_>) {
     let mut done = 0;
     move |event| {
-        done += usize::from(matches!(event, RunEvent::Prepared { .. }));
-        if let Some(server) = built_now(&event) {
-            errln!("building {server} ({done} of {servers} done)");
+        done += usize::from(matches!(event, RunEvent::Prepared(_)));
+        if let RunEvent::Preparing { server, step } = event
+            && step == "building"
+        {
+            let progress = of.map(|servers| format!(" ({done} of {servers} done)"));
+            errln!("building {server}{}", progress.unwrap_or_default());
         }
     }
 }
 
-fn built_now<'a>(event: &RunEvent<'a>) -> Option<&'a str> {
-    match *event {
-        RunEvent::Preparing {
-            server,
-            step: "building",
-        } => Some(server),
-        _ => None,
-    }
-}
-
 /// Follows a run, and shows how far it has come.
-pub(super) struct RunProgress {
+pub(super) struct RunProgress<'a> {
     view: RunView,
+    request: &'a RunRequest<'a>,
     model: RunModel,
-    /// The measure of each of the model's columns.
-    measures: Vec<Measure>,
-    figures: RunFigures,
-    rounds: u32,
-    adaptive: Option<AdaptiveRounds>,
+    /// Every attempt so far.
+    records: BTreeMap<CellId, Vec<TrialRecord>>,
     /// With adaptive rounds: the widest interval after the last round, and what was left of the budget then.
     compared: Option<(Option<f64>, Duration)>,
     /// The current round. With adaptive rounds, trials of later ones are not expected yet.
@@ -93,8 +77,7 @@ pub(super) struct RunProgress {
     rounds_over: u32,
     last_expected_round: u32,
     time_left: TimeLeft,
-    /// How servers are explained after the trials, and how long that still takes.
-    explain: Option<ExplainPlan>,
+    /// How long it still takes to explain the servers after the trials.
     explaining: Duration,
     /// When the explanations began.
     explaining_since: Option<Instant>,
@@ -114,22 +97,19 @@ pub(super) struct RunProgress {
     failures: BTreeSet<(String, String, &'static str)>,
 }
 
-impl RunProgress {
+impl<'a> RunProgress<'a> {
     /// Says what is about to run.
-    pub(super) fn start(view: RunView, request: &RunRequest<'_>, now: Instant) -> Self {
+    pub(super) fn start(view: RunView, request: &'a RunRequest<'a>, now: Instant) -> Self {
         let mut view = Self {
             view,
+            request,
             model: model(request),
-            measures: request.measures.clone(),
-            figures: RunFigures::default(),
-            rounds: request.rounds(),
-            adaptive: request.adaptive,
+            records: BTreeMap::new(),
             compared: None,
             round: 0,
             rounds_over: 0,
             last_expected_round: 0,
-            time_left: TimeLeft::default(),
-            explain: request.explain,
+            time_left: TimeLeft::new(request.measures.clone()),
             explaining: Duration::ZERO,
             explaining_since: None,
             begun: now,
@@ -142,7 +122,7 @@ impl RunProgress {
             round_takes: Duration::ZERO,
             failures: BTreeSet::new(),
         };
-        let cpus = &request.bench.cpus;
+        let cpus = &request.testbed.cpus;
         let RunModel { title, plan, .. } = &view.model;
         let line = format!("{title}: {plan}, seed {}", request.seed);
         view.view.head(&line);
@@ -185,15 +165,15 @@ impl RunProgress {
             RunEvent::Preparing { server, step } => {
                 self.server(server, Readiness::Preparing((*step).to_owned()));
             }
-            RunEvent::Prepared { server } => {
+            RunEvent::Prepared(server) => {
                 self.server(&server.id, readiness(server, Readiness::Prepared));
-                self.say_status(&server.status, &prepared(server));
+                self.say_of_server(server.status == ServerStatus::Ready, &prepared(server));
             }
-            RunEvent::Verifying { server } => self.server(server, Readiness::Verifying),
+            RunEvent::Verifying(server) => self.server(server, Readiness::Verifying),
             RunEvent::Verified { server, logs } => self.verified(server, logs),
-            RunEvent::Planned { trials } => self.planned(trials),
-            RunEvent::Round { trials } => self.round(trials),
-            RunEvent::Trial { attempt } => self.trial(attempt),
+            RunEvent::Planned(trials) => self.planned(trials),
+            RunEvent::Round(trials) => self.round(trials),
+            RunEvent::Trial(attempt) => self.trial(attempt),
             RunEvent::WarmingUp { attempt, so_far } => {
                 self.model.now = Some(Now::WarmingUp {
                     so_far: *so_far,
@@ -256,31 +236,26 @@ impl RunProgress {
         self.view.warn(line);
     }
 
-    /// A line about a server, which is a warning unless the server is ready.
-    fn say_status(&mut self, status: &ServerStatus, line: &str) {
-        match status {
-            ServerStatus::Ready => self.print(RunNoteKind::Plain, line),
-            _ => self.warn(RunNoteKind::Failed, line),
+    /// A line about a server, which is a warning if something is wrong with it.
+    fn say_of_server(&mut self, is_right: bool, line: &str) {
+        if is_right {
+            self.print(RunNoteKind::Plain, line);
+        } else {
+            self.warn(RunNoteKind::Failed, line);
         }
     }
 
     fn verified(&mut self, server: &ServerRecord, logs: &[Logs]) {
         let right = |result: &VerifyResult| result.verdict == VerifyVerdict::Right;
         let (lines, is_right) = (verified(server), server.verified.iter().all(right));
-        self.server(
-            &server.id,
-            if is_right {
-                readiness(server, |_| Readiness::Verified)
-            } else {
-                Readiness::Wrong(lines.join("; "))
-            },
-        );
+        let state = if is_right {
+            readiness(server, |_| Readiness::Verified)
+        } else {
+            Readiness::Wrong(lines.join("; "))
+        };
+        self.server(&server.id, state);
         for line in &lines {
-            if is_right {
-                self.say_status(&server.status, line);
-            } else {
-                self.warn(RunNoteKind::Failed, line);
-            }
+            self.say_of_server(is_right && server.status == ServerStatus::Ready, line);
         }
         for logs in logs {
             let line = format!("logs     {}: {}", server.id, logs.paths());
@@ -304,7 +279,7 @@ impl RunProgress {
 
     fn planned(&mut self, trials: &[Trial]) {
         self.model.is_planned = true;
-        self.time_left.counted_trial = self.adaptive.map(|adaptive| {
+        self.time_left.counted_trial = self.request.suite.adaptive.map(|adaptive| {
             let first = trials.first().map(|trial| trial.round);
             let of_first = trials.iter().filter(|trial| Some(trial.round) == first);
             adaptive.counted_trial(of_first.count())
@@ -314,10 +289,12 @@ impl RunProgress {
         self.over_since = self.now;
         self.last_expected_round = trials.last().map_or(0, |trial| trial.round);
         let explained = self.explained(trials) as u32;
-        let explain = self.explain.as_ref();
+        let explain = self.request.explain.as_ref();
         self.explaining = explain.map_or(Duration::ZERO, |plan| explaining(plan, explained));
         let left = self.time_left.left(None);
         let within = self
+            .request
+            .suite
             .adaptive
             .map_or(left, |adaptive| left.min(adaptive.budget));
         let about = minutes(within + self.explaining);
@@ -329,7 +306,7 @@ impl RunProgress {
         let count = plural(trials.len(), "trial");
         self.print(
             RunNoteKind::Plain,
-            &match &self.adaptive {
+            &match &self.request.suite.adaptive {
                 None => format!("{count}, about {about}"),
                 Some(adaptive) => format!(
                     "{} first: {count}, about {about}; then more until every comparison is within \
@@ -345,21 +322,19 @@ impl RunProgress {
     /// How many cells are explained: those with trials, or all if the run only explains.
     fn explained(&self, trials: &[Trial]) -> usize {
         if trials.is_empty() {
-            return self.model.servers.len() * self.measures.len();
+            return self.model.servers.len() * self.request.measures.len();
         }
         let cells = trials.iter().filter_map(|trial| self.cell(trial));
         let cells: BTreeSet<_> = cells.map(|cell| (cell.server, cell.column)).collect();
         cells.len()
     }
 
-    fn expect<'a>(&mut self, trials: impl Iterator<Item = &'a Trial>) {
+    fn expect<'t>(&mut self, trials: impl Iterator<Item = &'t Trial>) {
         for trial in trials {
-            let Some(cell) = self.cell(trial) else {
-                continue;
-            };
-            let search = least_search(&self.measures[cell.column]);
-            self.time_left.expect(trial, search);
-            self.model.expect(cell, trial.round);
+            if let Some(cell) = self.cell(trial) {
+                self.time_left.expect(cell);
+                self.model.expect(cell, trial.round);
+            }
         }
     }
 
@@ -370,7 +345,7 @@ impl RunProgress {
         };
         Some(CellId {
             server: servers.position(|one| one.id == trial.server)?,
-            column: self.measures.iter().position(is_measure)?,
+            column: self.request.measures.iter().position(is_measure)?,
         })
     }
 
@@ -383,7 +358,8 @@ impl RunProgress {
         }
         self.round_since = self.now;
         self.over_since = self.now;
-        self.round_takes = self.time_left.round(trials.iter().map(|one| &one.trial));
+        let cells = trials.iter().filter_map(|one| self.cell(&one.trial));
+        self.round_takes = self.time_left.round(cells);
         self.estimate();
         // Without a terminal, one line per round is enough.
         if self.view.is_plain() {
@@ -401,16 +377,16 @@ impl RunProgress {
 
     /// `round 2 of 6`; with adaptive rounds, `round 9`; empty before the first one.
     fn round_text(&self) -> String {
-        match (self.round, self.adaptive) {
+        match (self.round, self.request.suite.adaptive) {
             (0, _) => String::new(),
             (round, Some(_)) => format!("round {round}"),
-            (round, None) => format!("round {round} of {}", self.rounds),
+            (round, None) => format!("round {round} of {}", self.request.rounds()),
         }
     }
 
     /// `±5.1 % so far, target ±3 %`; empty if the number of rounds is fixed.
     fn precision_so_far(&self) -> String {
-        let Some(adaptive) = &self.adaptive else {
+        let Some(adaptive) = &self.request.suite.adaptive else {
             return String::new();
         };
         let so_far = match self.compared {
@@ -465,9 +441,11 @@ impl RunProgress {
     }
 
     fn measured(&mut self, record: &TrialRecord, again: bool) {
-        if let Some(attempt) = self.attempt.take() {
+        if let Some(attempt) = self.attempt.take()
+            && let Some(cell) = self.cell(&attempt.trial)
+        {
             let took = self.now - self.over_since;
-            self.time_left.done(&attempt, record, took, again);
+            self.time_left.done(cell, &attempt, record, took, again);
         }
         self.over_since = self.now;
         self.end(record, again);
@@ -501,7 +479,12 @@ impl RunProgress {
             TrialResult::Measured(_) if !record.noisy.is_empty() => RoundState::Noisy,
             TrialResult::Measured(_) => RoundState::Done,
         };
-        let figure = self.figures.take(cell, record);
+        // By the rules of the report: over the rounds so far, of the attempts that count.
+        let records = self.records.entry(cell).or_default();
+        records.push(record.clone());
+        let by_round = CountedRounds::of(&*records).by_round(Measurement::headline);
+        let figures: Vec<f64> = by_round.into_values().collect();
+        let figure = Estimate::of(&figures);
         self.model.end(cell, record.trial.round, state, figure);
     }
 
@@ -527,9 +510,9 @@ impl RunProgress {
         }
         let since_over = self.now - self.over_since;
         let running = self.attempt.as_ref();
-        let running = running.map(|attempt| (&attempt.trial, since_over));
+        let running = running.and_then(|attempt| Some((self.cell(&attempt.trial)?, since_over)));
         let trials = self.time_left.left(running);
-        let Some(adaptive) = &self.adaptive else {
+        let Some(adaptive) = &self.request.suite.adaptive else {
             return Left::About(trials + self.explaining);
         };
         let budget = match self.compared {
@@ -557,7 +540,7 @@ impl RunProgress {
         }
         let over = f64::from(over);
         let ratio = widest.map_or(0.0, |widest| widest / adaptive.precision.share());
-        let needed = (over * ratio * ratio).min(f64::from(self.rounds));
+        let needed = (over * ratio * ratio).min(f64::from(self.request.rounds()));
         Some((needed - f64::from(self.last_expected_round)).max(0.0))
     }
 }
@@ -581,7 +564,7 @@ fn model(request: &RunRequest<'_>) -> RunModel {
         } else {
             FigureUnit::RequestsPerSecond
         },
-        rounds: request.adaptive.is_none().then_some(measure.rounds),
+        rounds: request.suite.adaptive.is_none().then_some(measure.rounds),
     };
     RunModel::new(
         format!("{} ({})", request.suite.title, request.suite.id),
@@ -608,13 +591,12 @@ fn planned_text(request: &RunRequest<'_>) -> String {
         plural(request.servers.len(), "server"),
         plural(request.tasks.len(), "workload"),
     ];
-    let parts: Vec<String> = parts.into_iter().chain(rounds).collect();
-    parts.join(", ")
+    parts.into_iter().chain(rounds).joined(", ")
 }
 
 /// `3 rounds`, `3 to 20 rounds` if measures differ, or `rounds until ±3 %`.
 fn rounds(request: &RunRequest<'_>) -> String {
-    if let Some(adaptive) = &request.adaptive {
+    if let Some(adaptive) = &request.suite.adaptive {
         return format!("rounds until ±{}", adaptive.precision);
     }
     let most = request.rounds();
@@ -651,16 +633,14 @@ fn verified(server: &ServerRecord) -> Vec<String> {
     if let Some(line) = status_line(&server.id, &server.status) {
         return vec![line];
     }
-    let wrong = server
-        .verified
-        .iter()
-        .filter_map(|result| match &result.verdict {
-            VerifyVerdict::Right => None,
-            VerifyVerdict::Wrong { expected, received } => Some(format!(
-                "WRONG    {} × {}: expected {expected}; received {received}",
-                server.id, result.workload
-            )),
-        });
+    let results = server.verified.iter();
+    let wrong = results.filter_map(|result| match &result.verdict {
+        VerifyVerdict::Right => None,
+        VerifyVerdict::Wrong { expected, received } => Some(format!(
+            "WRONG    {} × {}: expected {expected}; received {received}",
+            server.id, result.workload
+        )),
+    });
     let wrong: Vec<String> = wrong.collect();
     if wrong.is_empty() {
         return vec![format!("verified {}", server.id)];
@@ -677,19 +657,6 @@ pub fn status_line(id: &str, status: &ServerStatus) -> Option<String> {
     not_ready(status).map(|reason| format!("{label} {id}: {reason}"))
 }
 
-/// Why a server is not measured; `None` if it is ready.
-pub fn not_ready(status: &ServerStatus) -> Option<String> {
-    match status {
-        ServerStatus::Ready => None,
-        ServerStatus::Skipped { missing, install } => {
-            Some(format!("{missing} is missing; to install it: {install}"))
-        }
-        ServerStatus::BuildFailed { output: reason }
-        | ServerStatus::StartFailed { reason }
-        | ServerStatus::Unreachable { reason } => Some(reason.clone()),
-    }
-}
-
 /// `go-nethttp × hello, round 2`.
 fn trial_text(trial: &Trial) -> String {
     let Trial {
@@ -704,7 +671,7 @@ fn trial_text(trial: &Trial) -> String {
 /// `noisy    go-nethttp × hello, round 2: other programs used 23 % of the CPU time; Prony
 /// re-runs it …`; `None` if nothing disturbed it.
 fn noisy_line(record: &TrialRecord, again: bool) -> Option<String> {
-    let by: Vec<String> = record.noisy.iter().map(noise_text).collect();
+    let by = non_empty(noise_texts(&record.noisy))?;
     let then = if again {
         "Prony re-runs it at the end of the round"
     } else if record.noisy.iter().any(NoiseCause::is_from_outside) {
@@ -712,28 +679,25 @@ fn noisy_line(record: &TrialRecord, again: bool) -> Option<String> {
     } else {
         "Prony does not re-run it"
     };
-    (!by.is_empty()).then(|| {
-        let by = by.join(", and ");
-        format!("noisy    {}: {by}; {then}", trial_text(&record.trial))
-    })
+    let trial = trial_text(&record.trial);
+    Some(format!("noisy    {trial}: {by}; {then}"))
 }
 
-/// What disturbed a trial or an attempt.
-pub fn noise_text(cause: &NoiseCause) -> String {
-    match cause {
-        NoiseCause::Steal { share } => format!(
-            "the hypervisor took {} of the CPU time",
-            number::share(*share)
-        ),
-        NoiseCause::OtherPrograms { share } => format!(
-            "other programs used {} of the CPU time",
-            number::share(*share)
-        ),
-        NoiseCause::WarmUp { rise } => format!(
-            "its rate rose by {} while it was measured",
-            number::share(*rise)
-        ),
-    }
+/// What disturbed a trial or an attempt; empty if nothing did.
+pub fn noise_texts(causes: &[NoiseCause]) -> String {
+    let share = number::share;
+    let texts = causes.iter().map(|cause| match *cause {
+        NoiseCause::Steal { share: lost } => {
+            format!("the hypervisor took {} of the CPU time", share(lost))
+        }
+        NoiseCause::OtherPrograms { share: lost } => {
+            format!("other programs used {} of the CPU time", share(lost))
+        }
+        NoiseCause::WarmUp { rise } => {
+            format!("its rate rose by {} while it was measured", share(rise))
+        }
+    });
+    texts.joined(", and ")
 }
 
 /// `warm     java-jdk × hello, round 1: took 8.2 s under load to warm up …`, or that a server is still getting

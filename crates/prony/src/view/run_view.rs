@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use prony_live::screen::{RunModel, RunScreen};
-use prony_run::run::Bench;
+use prony_run::run::Testbed;
 
 use super::live_line::LiveLine;
 use super::screen_thread::{LiveMode, ScreenSettings, ScreenThread};
@@ -21,11 +21,12 @@ pub enum RunView {
 
 impl RunView {
     /// Starts to show a run. A terminal that cannot show the screen gets lines.
-    pub fn start(mode: LiveMode, model: &RunModel, bench: &Bench, begun: Instant) -> Self {
+    pub fn start(mode: LiveMode, model: &RunModel, testbed: &Testbed, begun: Instant) -> Self {
         match mode {
             LiveMode::Quiet => Self::Quiet,
             LiveMode::Plain => Self::Lines(LiveLine::plain()),
-            LiveMode::Screen if LiveMode::has_screen() => match start_screen(model, bench, begun) {
+            LiveMode::Screen if LiveMode::has_screen() => match start_screen(model, testbed, begun)
+            {
                 Ok(screen) => Self::Screen(screen),
                 Err(_) => Self::Lines(LiveLine::start()),
             },
@@ -96,15 +97,15 @@ impl RunView {
 
 fn start_screen(
     model: &RunModel,
-    bench: &Bench,
+    testbed: &Testbed,
     begun: Instant,
 ) -> std::io::Result<ScreenThread<RunModel>> {
     let screen = RunScreen::new(model.clone(), output::shows_colours(&std::io::stderr()));
     let settings = ScreenSettings {
         begun,
         // Not on the CPUs of the servers. Where it cannot be pinned, the run's notes say so.
-        cpus: bench.cpus.load.clone(),
-        interrupt: bench.interrupt.clone(),
+        cpus: testbed.cpus.load.clone(),
+        interrupt: testbed.interrupt.clone(),
         ending: "ending: the trial that runs is dropped, what was measured is kept; Ctrl-C ends at once",
         look: Box::new(|| None),
     };

@@ -12,7 +12,7 @@ use prony_run::capacity::{
     Event as Found, Judgement, Lengths, MOST_RUNS, Planned as Rate, Precision, Purpose, Question,
     RateAttempt, Unit,
 };
-use prony_run::run::{Bench, RunEvent as Event, RunRequest};
+use prony_run::run::{RunEvent as Event, RunRequest, Testbed};
 use prony_run::{AdaptiveRounds, Measure, Plan, Suite, TrialAttempt as Trying, Warming};
 use prony_server::{Freshness, Logs, SupervisorProgram};
 use prony_traffic::{HttpUrl, RequestParts};
@@ -274,12 +274,17 @@ fn run(width: usize, precision: Option<&str>) -> String {
     let ids = ["go-nethttp", "java-helidon-virtual"].map(str::to_owned);
     let mut plan = Plan::interleaved(&ids, &measures, |_, _| true, 1);
     let layout = project::layout(None).unwrap();
-    let suite = Suite::read(&layout.own().suites(), "tour").unwrap();
+    let mut suite = Suite::read(&layout.own().suites(), "tour").unwrap();
+    suite.adaptive = precision.map(|precision| AdaptiveRounds {
+        precision: precision.parse().unwrap(),
+        budget: Duration::from_secs(600),
+        most_rounds: 100,
+    });
     let cpus = CpuAssignment {
         server: vec![0],
         load: vec![0],
     };
-    let bench = Bench {
+    let testbed = Testbed {
         layout,
         supervisor: SupervisorProgram::new("prony"),
         cpus,
@@ -290,14 +295,7 @@ fn run(width: usize, precision: Option<&str>) -> String {
         interrupt: Arc::default(),
     };
     let id = "20261121-203000-tour".to_owned();
-    let request = RunRequest {
-        adaptive: precision.map(|precision| AdaptiveRounds {
-            precision: precision.parse().unwrap(),
-            budget: Duration::from_secs(600),
-            most_rounds: 100,
-        }),
-        ..RunRequest::new(id, bench, &suite, Vec::new(), Vec::new(), measures, 42)
-    };
+    let request = RunRequest::new(id, testbed, &suite, Vec::new(), Vec::new(), measures, 42);
     let trials = plan.trials(first);
     let round = plan.next_round(|_| true);
     let attempt = Trying {
@@ -329,10 +327,8 @@ fn run(width: usize, precision: Option<&str>) -> String {
     }
     servers
         .iter()
-        .for_each(|server| show(Event::Prepared { server }));
-    show(Event::Verifying {
-        server: "go-nethttp",
-    });
+        .for_each(|server| show(Event::Prepared(server)));
+    show(Event::Verifying("go-nethttp"));
     let logs = [Logs::at(Path::new("logs/wrong-verify.log"))];
     for server in &servers {
         let logs = match server.id.as_str() {
@@ -341,9 +337,9 @@ fn run(width: usize, precision: Option<&str>) -> String {
         };
         show(Event::Verified { server, logs });
     }
-    show(Event::Planned { trials: &trials });
-    show(Event::Round { trials: &round });
-    show(Event::Trial { attempt: &attempt });
+    show(Event::Planned(&trials));
+    show(Event::Round(&round));
+    show(Event::Trial(&attempt));
     show(Event::WarmingUp {
         attempt: &attempt,
         so_far: Duration::from_secs(12),
@@ -367,7 +363,7 @@ fn run(width: usize, precision: Option<&str>) -> String {
             widest,
             time_left: Duration::from_secs(425),
         });
-        show(Event::Trial { attempt: &attempt });
+        show(Event::Trial(&attempt));
     }
     // Later ones are not shown one by one.
     (0..9).for_each(|_| {

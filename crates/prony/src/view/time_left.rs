@@ -7,8 +7,9 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
+use prony_live::screen::CellId;
 use prony_model::{
-    LoadShape, LoadSpec, MeasuredBy, NoiseCause, ProcessStart, Schedule, Trial, TrialRecord, WarmUp,
+    LoadShape, LoadSpec, MeasuredBy, NoiseCause, ProcessStart, Schedule, TrialRecord, WarmUp,
 };
 use prony_run::run::{ExplainPlan, most_re_runs};
 use prony_run::{Measure, TrialAttempt};
@@ -21,19 +22,15 @@ const UNKNOWN: Duration = Duration::from_secs(2);
 /// From this many trials on, the share that was re-run tells how many more will be.
 const ENOUGH_TRIALS: u32 = 4;
 
-/// The remaining trials of a run, and how long the finished ones took.
+/// The remaining trials of a run, and how long the finished ones took. Measures are the columns of cells.
 #[derive(Default)]
 pub struct TimeLeft {
-    servers: Vec<String>,
-    /// The workloads with their loads.
-    measures: Vec<(String, LoadSpec)>,
-    /// The remaining ones.
-    trials: Vec<TrialKind>,
-    known: BTreeMap<Combination, Known>,
+    measures: Vec<Measure>,
+    /// The remaining trials.
+    trials: Vec<CellId>,
+    known: BTreeMap<CellId, Known>,
     /// The first trials of the measure's servers, which are those with a search.
     first_of_measure: HashMap<usize, Mean>,
-    /// How long the search of a measure takes at least.
-    least_searches: HashMap<usize, Duration>,
     /// First attempts that are over, and re-runs because of something outside of the server.
     first_attempts: u32,
     disturbed: u32,
@@ -44,24 +41,6 @@ pub struct TimeLeft {
     planned: u32,
     /// How long a trial that counts instructions may take, until one shows how long it does.
     pub counted_trial: Option<Duration>,
-}
-
-/// A server and a measure, by their places.
-type Combination = (usize, usize);
-
-#[derive(Clone, Copy, PartialEq)]
-struct TrialKind {
-    /// The same for all trials of one server.
-    server: usize,
-    /// The same for all trials of one workload under one load.
-    measure: usize,
-    planned: Option<Duration>,
-}
-
-impl TrialKind {
-    fn combination(&self) -> Combination {
-        (self.server, self.measure)
-    }
 }
 
 /// What the trials of a server in a measure showed.
@@ -140,38 +119,44 @@ impl Mean {
 }
 
 impl TimeLeft {
-    /// One more trial will run. The first trial of its server in the measure warms it up for at least `search`.
-    pub fn expect(&mut self, trial: &Trial, search: Duration) {
-        let kind = self.kind(trial);
-        self.least_searches.insert(kind.measure, search);
-        self.trials.push(kind);
+    /// For trials of these measures, of which none is expected yet.
+    pub fn new(measures: Vec<Measure>) -> Self {
+        Self {
+            measures,
+            ..Self::default()
+        }
+    }
+
+    /// One more trial will run.
+    pub fn expect(&mut self, trial: CellId) {
+        self.trials.push(trial);
         self.planned += 1;
     }
 
     /// A trial is over, after this time since the one before it was; `again` if it is re-run.
     pub fn done(
         &mut self,
+        cell: CellId,
         attempt: &TrialAttempt,
         record: &TrialRecord,
         took: Duration,
         again: bool,
     ) {
-        let kind = self.kind(&attempt.trial);
-        if let Some(place) = self.trials.iter().position(|one| *one == kind) {
+        if let Some(place) = self.trials.iter().position(|one| *one == cell) {
             self.trials.remove(place);
         }
-        if !self.known.contains_key(&kind.combination()) {
-            let first = self.first_of_measure.entry(kind.measure).or_default();
+        if !self.known.contains_key(&cell) {
+            let first = self.first_of_measure.entry(cell.column).or_default();
             first.add(took);
         }
-        let known = self.known.entry(kind.combination()).or_default();
+        let known = self.known.entry(cell).or_default();
         known.take(attempt, record, took);
         match attempt.number {
             1 => self.first_attempts += 1,
             _ => self.re_runs_left = self.re_runs_left.saturating_sub(1),
         }
         if again {
-            self.trials.push(kind);
+            self.trials.push(cell);
             self.re_runs += 1;
             self.re_runs_left += 1;
             let is_outside = record.noisy.iter().any(NoiseCause::is_from_outside);
@@ -179,64 +164,30 @@ impl TimeLeft {
         }
     }
 
-    fn kind(&mut self, trial: &Trial) -> TrialKind {
-        let server = place(
-            &mut self.servers,
-            |one| *one == trial.server,
-            || trial.server.clone(),
-        );
-        let measure = place(
-            &mut self.measures,
-            |(workload, load)| *workload == trial.workload && load.same_load(&trial.load),
-            || (trial.workload.clone(), trial.load.clone()),
-        );
-        TrialKind {
-            server,
-            measure,
-            planned: match trial.load.by {
-                MeasuredBy::Time => planned(&trial.load),
-                MeasuredBy::Instructions => self.counted_trial,
-            },
-        }
-    }
-
     /// How long the remaining trials take, with as many re-runs as so far: as long as finished ones like them, or else as
     /// long as their loads say. One of them has been running for `so_far`.
-    pub fn left(&self, running: Option<(&Trial, Duration)>) -> Duration {
+    pub fn left(&self, running: Option<(CellId, Duration)>) -> Duration {
         let all = self.expected_all();
-        let so_far = running.map_or(Duration::ZERO, |(trial, so_far)| {
+        let so_far = running.map_or(Duration::ZERO, |(cell, so_far)| {
             // It takes no time away from the others, even if it takes longer than expected.
-            let same = |kind: &&TrialKind| {
-                let (workload, load) = &self.measures[kind.measure];
-                self.servers[kind.server] == trial.server
-                    && *workload == trial.workload
-                    && load.same_load(&trial.load)
-            };
-            let kind = self.trials.iter().find(same);
-            let expected = kind.map_or(Duration::ZERO, |kind| {
-                self.expected(kind, !self.known.contains_key(&kind.combination()))
-            });
-            so_far.min(expected)
+            let is_expected = self.trials.contains(&cell);
+            let expected =
+                is_expected.then(|| self.expected(cell, !self.known.contains_key(&cell)));
+            so_far.min(expected.unwrap_or_default())
         });
         (all + self.expected_re_runs(all)).saturating_sub(so_far)
     }
 
     /// How long a round with these trials takes.
-    pub fn round<'a>(&mut self, trials: impl Iterator<Item = &'a Trial>) -> Duration {
-        trials
-            .map(|trial| {
-                let kind = self.kind(trial);
-                self.expected(&kind, false)
-            })
-            .sum()
+    pub fn round(&self, trials: impl Iterator<Item = CellId>) -> Duration {
+        trials.map(|trial| self.expected(trial, false)).sum()
     }
 
     fn expected_all(&self) -> Duration {
         let mut met = BTreeSet::new();
-        let expected = self.trials.iter().map(|kind| {
-            let is_first =
-                !self.known.contains_key(&kind.combination()) && met.insert(kind.combination());
-            self.expected(kind, is_first)
+        let expected = self.trials.iter().map(|&trial| {
+            let is_first = !self.known.contains_key(&trial) && met.insert(trial);
+            self.expected(trial, is_first)
         });
         expected.sum()
     }
@@ -253,20 +204,28 @@ impl TimeLeft {
         all.mul_f64(more / self.trials.len() as f64)
     }
 
-    fn expected(&self, kind: &TrialKind, is_first: bool) -> Duration {
-        if let Some(known) = self.known.get(&kind.combination()) {
+    /// How long a trial takes. The first one of its server in the measure also warms that up.
+    fn expected(&self, trial: CellId, is_first: bool) -> Duration {
+        if let Some(known) = self.known.get(&trial) {
             return known.next();
         }
-        let first = || self.first_of_measure.get(&kind.measure).map(Mean::get);
         let like_it = if is_first {
-            first()
+            self.first_of_measure.get(&trial.column).map(Mean::get)
         } else {
-            self.others(kind.measure)
+            self.others(trial.column)
         };
-        let search = self.least_searches.get(&kind.measure).filter(|_| is_first);
         like_it.unwrap_or_else(|| {
-            let planned = kind.planned.map(|load| load + BESIDE_THE_LOAD);
-            planned.unwrap_or(UNKNOWN) + search.copied().unwrap_or_default()
+            let measure = &self.measures[trial.column];
+            let load = match measure.load.by {
+                MeasuredBy::Time => planned(&measure.load),
+                MeasuredBy::Instructions => self.counted_trial,
+            };
+            let search = if is_first {
+                least_search(measure)
+            } else {
+                Duration::ZERO
+            };
+            load.map_or(UNKNOWN, |load| load + BESIDE_THE_LOAD) + search
         })
     }
 
@@ -275,14 +234,14 @@ impl TimeLeft {
         let mut mean = Mean::default();
         let known = self.known.iter();
         known
-            .filter(|((_, one), _)| *one == measure)
+            .filter(|(cell, _)| cell.column == measure)
             .for_each(|(_, known)| mean.add(known.next()));
         (mean.count > 0).then(|| mean.get())
     }
 }
 
 /// How long the first trial of a server under this measure warms it up at least, besides the warm-up of its load.
-pub fn least_search(measure: &Measure) -> Duration {
+fn least_search(measure: &Measure) -> Duration {
     let is_warmed_up = measure.load.warmup_s > 0.0 && measure.load.by == MeasuredBy::Time;
     if is_warmed_up {
         seconds(measure.warmup_limit_s.min(LEAST_WARM_UP_S))
@@ -299,17 +258,6 @@ pub fn explaining(plan: &ExplainPlan, explained: u32) -> Duration {
         .profile
         .map_or(Duration::ZERO, |profile| profile.duration + BESIDE_THE_LOAD);
     (rounds + profile + seconds(LEAST_WARM_UP_S) * 2) * explained
-}
-
-/// The place of an item in `all`, to which it is added if it is missing.
-fn place<T>(all: &mut Vec<T>, is_meant: impl Fn(&T) -> bool, new: impl Fn() -> T) -> usize {
-    match all.iter().position(is_meant) {
-        Some(place) => place,
-        None => {
-            all.push(new());
-            all.len() - 1
-        }
-    }
 }
 
 /// How long a load takes, if that does not depend on the server.

@@ -4,7 +4,11 @@ use prony_model::{
     FailureKind, LoadSpec, Run, ServerRecord, ServerStatus, TrialRecord, TrialResult, VerifyVerdict,
 };
 
+use prony_present::words;
+
 use crate::table::ResultTable;
+
+const NO_TRIAL: &str = "no trial was run";
 
 /// Why a row is empty if the user did not ask for it.
 pub const NOT_REQUESTED: &str = "not requested";
@@ -57,10 +61,9 @@ pub enum Why {
 impl Absence {
     /// Whether it is missing from this table.
     pub fn is_from(&self, table: &ResultTable) -> bool {
-        let (workload, load) = (self.why.workload(), self.why.load());
-        workload.is_none_or(|workload| workload == table.workload)
-            && load.is_none_or(|load| load.same_load(&table.load))
-            && self.server.may_serve(&table.workload)
+        let workload = self.why.workload().unwrap_or(&table.workload);
+        let load = self.why.load().unwrap_or(&table.load);
+        table.is_of(workload, load) && self.server.may_serve(&table.workload)
     }
 }
 
@@ -99,14 +102,9 @@ impl Why {
     /// The reason in full.
     pub fn text(&self) -> String {
         match self {
-            Why::NotReady(ServerStatus::Skipped { missing, install }) => {
-                format!("{missing} is missing; to install it: {install}")
+            Why::NotReady(status) => {
+                words::not_ready(status).unwrap_or_else(|| NO_TRIAL.to_owned())
             }
-            Why::NotReady(
-                ServerStatus::BuildFailed { output: reason }
-                | ServerStatus::StartFailed { reason }
-                | ServerStatus::Unreachable { reason },
-            ) => reason.clone(),
             Why::Wrong {
                 expected, received, ..
             } => format!("expected {expected}; received {received}"),
@@ -122,9 +120,7 @@ impl Why {
                 };
                 format!("{}{often}: {message}", kind.name())
             }
-            Why::NotTried { .. } | Why::NotReady(ServerStatus::Ready) => {
-                "no trial was run".to_owned()
-            }
+            Why::NotTried { .. } => NO_TRIAL.to_owned(),
         }
     }
 }
@@ -183,17 +179,15 @@ fn not_ready(server: &ServerRecord) -> Option<Why> {
 }
 
 fn wrong(server: &ServerRecord) -> impl Iterator<Item = Why> {
-    server
-        .verified
-        .iter()
-        .filter_map(|verified| match &verified.verdict {
-            VerifyVerdict::Right => None,
-            VerifyVerdict::Wrong { expected, received } => Some(Why::Wrong {
-                workload: verified.workload.clone(),
-                expected: expected.clone(),
-                received: received.clone(),
-            }),
-        })
+    let verified = server.verified.iter();
+    verified.filter_map(|verified| match &verified.verdict {
+        VerifyVerdict::Right => None,
+        VerifyVerdict::Wrong { expected, received } => Some(Why::Wrong {
+            workload: verified.workload.clone(),
+            expected: expected.clone(),
+            received: received.clone(),
+        }),
+    })
 }
 
 /// The absences of a server that was ready and responded correctly.

@@ -5,10 +5,12 @@ mod rates;
 mod rounds;
 mod spectrum;
 
+pub(crate) use spectrum::points_of;
+
 use prony_model::PublishedFigure;
 use prony_present::chart::{Axis, Bar, Chart, Dot, Mark, RowChart, Scale, Series, Trial};
 use prony_present::page::Figure;
-use prony_present::words::{capital, plural};
+use prony_present::words::{Joined, capital, plural};
 use prony_present::{load, number};
 use prony_stats::{Estimate, Known};
 
@@ -62,9 +64,7 @@ impl ChartKind {
             Self::Latency | Self::Memory | Self::Course => true,
         })
     }
-}
 
-impl ChartKind {
     /// Whether it is shown with the noise: the course of the trials and of the rounds.
     pub fn is_of_noise(self) -> bool {
         matches!(self, Self::Rounds | Self::Course)
@@ -82,10 +82,8 @@ pub struct ChartFile {
 
 /// Every chart of a run. No two have the same file name.
 pub fn chart_files(summary: &RunSummary) -> Vec<ChartFile> {
-    let documents = summary
-        .published
-        .iter()
-        .flat_map(|document| &document.tables);
+    let documents = summary.published.iter();
+    let documents = documents.flat_map(|document| &document.tables);
     let of_documents = documents.flat_map(document_figures);
     let of_table = |table| ChartKind::of(table).map(move |kind| figure(kind, table));
     let figures = of_documents
@@ -124,10 +122,8 @@ pub fn rate_figures(summary: &RunSummary) -> Vec<Figure> {
 /// The charts of a document's table, with the figures that were measured here.
 pub fn document_figures(table: &DocumentTable) -> Vec<Figure> {
     let measured = |figure: &&PublishedFigure| {
-        table
-            .rows
-            .iter()
-            .any(|row| row.measured.contains_key(*figure))
+        let mut rows = table.rows.iter();
+        rows.any(|row| row.measured.contains_key(*figure))
     };
     let figures = table.source.charts.iter().filter(measured);
     figures
@@ -168,8 +164,7 @@ fn described(chart: RowChart, what: &str) -> RowChart {
 fn listed(lines: impl Iterator<Item = String>, count: usize, most: usize) -> String {
     let others = count.saturating_sub(most);
     let others = (others > 0).then(|| format!("{} more, as in the table", plural(others, "row")));
-    let lines: Vec<String> = lines.take(most).chain(others).collect();
-    lines.join("; ")
+    lines.take(most).chain(others).joined("; ")
 }
 
 /// What the rates and the latencies are of.
@@ -192,7 +187,7 @@ fn series(row: &ServerRow, value: String, note: String, mark: Option<Mark>) -> S
 
 /// The axis of a chart of bars.
 struct BarAxis {
-    title: &'static str,
+    title: String,
     scale: fn(f64, usize) -> Scale,
     shown: fn(f64) -> String,
 }
@@ -218,7 +213,7 @@ fn bars<'t>(
     });
     let scale = (axis.scale)(highest.fold(0.0, f64::max), TICKS);
     let shown = axis.shown;
-    let axis = Axis::new(axis.title, scale, shown);
+    let axis = Axis::new(&axis.title, scale, shown);
     let rows = figures.into_iter().map(|(row, figure)| {
         let mark = figure.value.map(|value| {
             Mark::Bar(Bar {
@@ -244,34 +239,39 @@ fn spread(estimate: Estimate) -> Option<(f64, f64)> {
     (estimate.n > 1).then_some((estimate.low, estimate.high))
 }
 
-fn throughput(table: &ResultTable) -> RowChart {
-    let (of_what, axis) = if table.load.flows {
-        ("Flows", "ok flows per second, median and 95 % interval")
+/// What a chart of rates is of: its title, and its axis.
+fn rate_titles(table: &ResultTable, per: &str, per_second_of: &str) -> (String, BarAxis) {
+    let of_what = if table.load.flows {
+        "Flows"
     } else {
-        (
-            "Requests",
-            "ok responses per second, median and 95 % interval",
-        )
+        "Requests"
     };
-    let title = format!("{of_what} per second: {}", table.name());
+    let axis = BarAxis {
+        title: format!(
+            "ok {} per {per}, median and 95 % interval",
+            what_counts(table)
+        ),
+        scale: Scale::linear,
+        shown: number::count,
+    };
+    let title = format!("{of_what} per second{per_second_of}: {}", table.name());
+    (title, axis)
+}
+
+fn throughput(table: &ResultTable) -> RowChart {
+    let (title, axis) = rate_titles(table, "second", "");
     let what = format!(
         "Median and interval over rounds, under {}",
         load::line(&table.load)
     );
-    let axis = BarAxis {
-        title: axis,
-        scale: Scale::linear,
-        shown: number::count,
-    };
     let chart = bars(in_order(table), title, &what, axis, |row| BarFigure {
         value: Some(row.figures.rate.median),
         interval: spread(row.figures.rate),
         note: rate_note(row),
     });
+    let ceiling = table.ceiling();
     RowChart {
-        limit: table
-            .ceiling()
-            .map(|row| (row.figures.rate.median, row.server.id.clone())),
+        limit: ceiling.map(|row| (row.figures.rate.median, row.server.id.clone())),
         ..chart
     }
 }
@@ -346,21 +346,8 @@ fn latency(table: &ResultTable) -> RowChart {
 }
 
 fn cpu(table: &ResultTable) -> RowChart {
-    let (of_what, axis) = if table.load.flows {
-        ("Flows", "ok flows per CPU second, median and 95 % interval")
-    } else {
-        (
-            "Requests",
-            "ok responses per CPU second, median and 95 % interval",
-        )
-    };
-    let title = format!("{of_what} per second of server CPU time: {}", table.name());
+    let (title, axis) = rate_titles(table, "CPU second", " of server CPU time");
     let what = "Median and interval over rounds; user and kernel time, whole process tree";
-    let axis = BarAxis {
-        title: axis,
-        scale: Scale::linear,
-        shown: number::count,
-    };
     bars(table.by_cpu(), title, what, axis, |row| {
         let rate = row.figures.costs.requests_per_cpu_s;
         let note = match (row.standing, row.cpu_band) {
@@ -381,7 +368,7 @@ fn memory(table: &ResultTable) -> RowChart {
     let title = format!("Peak memory of the server: {}", table.name());
     let what = "The most of any round, whole process tree";
     let axis = BarAxis {
-        title: "peak memory",
+        title: "peak memory".to_owned(),
         scale: Scale::binary,
         shown: number::bytes,
     };
@@ -402,11 +389,8 @@ fn course(table: &ResultTable) -> RowChart {
         let trials = table.course.iter().enumerate();
         trials.map(|(i, trial)| ((i + 1) as f64, trial))
     };
-    let most_lost = table
-        .course
-        .iter()
-        .map(|trial| trial.loss)
-        .fold(0.0, f64::max);
+    let losses = table.course.iter().map(|trial| trial.loss);
+    let most_lost = losses.fold(0.0, f64::max);
     let mut rows: Vec<Series> = in_order(table)
         .into_iter()
         .map(|row| {
@@ -468,19 +452,13 @@ fn document_chart(table: &DocumentTable, figure: PublishedFigure) -> Chart {
     let is_rate = matches!(figure, PublishedFigure::Rate | PublishedFigure::Transfer)
         && !table.has_workloads();
     let ceiling = table.rows.iter().find(|row| is_rate && !has_row(row));
-    let most = rows
-        .iter()
-        .copied()
-        .chain(ceiling)
-        .filter_map(|row| row.measured.get(&figure))
-        .map(|measured| {
-            let high = measured.spread.map_or(measured.value, |(_, high)| high);
-            measured
-                .rounds
-                .iter()
-                .map(|(_, value)| *value)
-                .fold(high.max(measured.value), f64::max)
-        });
+    let shown = rows.iter().copied().chain(ceiling);
+    let most = shown.filter_map(|row| {
+        let measured = row.measured.get(&figure)?;
+        let high = measured.spread.map_or(measured.value, |(_, high)| high);
+        let rounds = measured.rounds.iter().map(|(_, value)| *value);
+        Some(rounds.fold(high.max(measured.value), f64::max))
+    });
     let most = most.fold(0.0, f64::max);
     let scale = match figure {
         PublishedFigure::Transfer
@@ -498,11 +476,7 @@ fn document_chart(table: &DocumentTable, figure: PublishedFigure) -> Chart {
         name.clone()
     };
     let chart = RowChart {
-        title: format!(
-            "{}: {}",
-            prony_present::words::capital(&name),
-            table.source.title
-        ),
+        title: format!("{}: {}", capital(&name), table.source.title),
         axis: Axis::new(&axis, scale, tick(figure)),
         limit: ceiling.and_then(|row| Some((row.measured.get(&figure)?.value, row.name.clone()))),
         rows: rows

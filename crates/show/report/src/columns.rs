@@ -3,7 +3,7 @@
 use prony_model::{RateText, ServerRecord};
 use prony_present::number::{self, NONE, bytes, count, duration, exact, joules, ratio, share};
 use prony_present::table::{Badge, Cell, Column, Facet, Head, Row, Table, Tone};
-use prony_present::words::plural;
+use prony_present::words::{Joined, non_empty, plural};
 use prony_stats::{Band, Estimate};
 
 use crate::figures::{Figures, PartFigures, Percentile, Relative, RoundFigures, WorstRound};
@@ -13,14 +13,13 @@ use crate::table::{ResultTable, ServerRow, Standing};
 type Col = Column<ServerRow>;
 
 const SERVER: Col = Col::words("server", |row| {
-    let made_with = [row.server.title(), row.server.class.clone()];
-    let made_with = made_with.into_iter().filter(|words| !words.is_empty());
+    let made_with = [row.server.title(), row.server.class.clone()].into_iter();
     let name = if row.is_reference() {
         format!("{} (reference)", row.server.id)
     } else {
         row.server.id.clone()
     };
-    Cell::text(name).with(Some(made_with.collect::<Vec<_>>().join(", ")))
+    Cell::text(name).with(Some(made_with.filter_map(non_empty).joined(", ")))
 });
 
 /// Rates and latency.
@@ -144,11 +143,8 @@ static COST: [Col; 10] = [
         .drop(9),
     Col::figure("to warm", |row| {
         let time = row.figures.warming.time_to_warm_ns;
-        Cell {
-            // `at once` is no figure to sort by.
-            order: time.map(|time| time.median),
-            ..estimate(time, number::time_to_warm)
-        }
+        // `at once` is no figure to sort by.
+        estimate(time, number::time_to_warm).order(time.map(|time| time.median))
     })
     .hint("How long a new process was under load until it stopped getting faster")
     .drop(10),
@@ -251,10 +247,7 @@ fn parts(
         let server = &row.server.id;
         let parts = of(&row.figures).iter().enumerate();
         let row = |(number, figures)| {
-            let set = Row {
-                begins_group: number == 0,
-                ..Row::default()
-            };
+            let set = Row::default().begins_group(number == 0);
             (PartRow { server, figures }, set)
         };
         rows.extend(parts.map(row));
@@ -315,14 +308,16 @@ const OF_FLOWS: [(&str, &str, &str); 10] = [
 ];
 
 /// The table with the titles and hints that its load needs.
-fn about(table: &ResultTable, shown: Table) -> Table {
+fn about(table: &ResultTable, mut shown: Table) -> Table {
     if table.load.flows {
-        OF_FLOWS.iter().fold(shown, |shown, (from, title, hint)| {
-            shown.renamed(from, title, hint)
-        })
-    } else {
-        shown
+        for head in &mut shown.heads {
+            let about = OF_FLOWS.iter().find(|(title, ..)| head.title == *title);
+            if let Some((_, title, hint)) = about {
+                (head.title, head.hint) = ((*title).into(), hint);
+            }
+        }
     }
+    shown
 }
 
 /// Rates and latency, with the flags of each row.
@@ -336,28 +331,17 @@ pub fn cost(table: &ResultTable) -> Table {
     let columns = SPEED[1..2].iter().chain(&COST);
     let rows = table.by_cpu().into_iter().map(|row| {
         let is_first = row.cpu_band.is_some_and(|band| band.best == 1);
-        let set = Row {
-            tone: tone(row, is_first),
-            facets: facets(&row.server),
-            ..Row::default()
-        };
-        (row, set)
+        let set = Row::default().tone(tone(row, is_first));
+        (row, set.facets(facets(&row.server)))
     });
     about(table, Table::of(columns, rows))
 }
 
 /// What the load cost the generator.
 pub fn generator(table: &ResultTable) -> Table {
-    Table::of(
-        &GENERATOR,
-        table.rows.iter().map(|row| {
-            let set = Row {
-                facets: facets(&row.server),
-                ..Row::default()
-            };
-            (row, set)
-        }),
-    )
+    let rows = table.rows.iter();
+    let rows = rows.map(|row| (row, Row::default().facets(facets(&row.server))));
+    Table::of(&GENERATOR, rows)
 }
 
 /// What a page filters the rows of a server by.
@@ -400,14 +384,13 @@ fn rows(table: &ResultTable) -> impl Iterator<Item = (&ServerRow, Row)> {
     table.rows.iter().map(move |row| {
         let begins_group = above.is_some_and(|above| above != row.band()) && !table.is_open();
         above = Some(row.band());
-        let row_set = Row {
+        let set = Row {
             tone: tone(row, row.may_be_first()),
             begins_group,
             flags: row.weighted_flags(true),
-            facets: facets(&row.server),
             ..Row::default()
         };
-        (row, row_set)
+        (row, set.facets(facets(&row.server)))
     })
 }
 
@@ -458,11 +441,9 @@ pub fn rank(of: Option<Band>, hint: String, cell: Cell) -> Cell {
 fn estimate(estimate: Option<Estimate>, shown: fn(f64) -> String) -> Cell {
     let interval = estimate.filter(|estimate| estimate.n > 1);
     let interval = interval.map(|it| number::interval(it.low, it.high, shown));
-    let tip = estimate.map_or_else(String::new, |it| plural(it.n, "round"));
-    Cell {
-        tip,
-        ..Cell::optional(estimate.map(|it| it.median), shown).with(interval)
-    }
+    let tip = estimate.map(|it| plural(it.n, "round")).unwrap_or_default();
+    let cell = Cell::optional(estimate.map(|it| it.median), shown);
+    cell.with(interval).tip(tip)
 }
 
 /// The rate, and in its tip each round's.
@@ -470,10 +451,7 @@ fn rate(row: &ServerRow) -> Cell {
     let of = row.figures.rate;
     let interval = (of.n > 1).then(|| number::interval(of.low, of.high, count));
     let rounds = each(row, |round| Some(count(round.rate)));
-    Cell {
-        tip: tip(interval.as_deref(), of.n, &rounds),
-        ..estimate(Some(of), count)
-    }
+    estimate(Some(of), count).tip(tip(interval.as_deref(), of.n, &rounds))
 }
 
 /// A figure of each round that counts, in words.
@@ -493,21 +471,15 @@ fn tip(interval: Option<&str>, n: usize, rounds: &[String]) -> String {
         rounds => format!(": {}", rounds.join(", ")),
     };
     let rounds = format!("{}{figures}", plural(n, "round"));
-    interval
-        .into_iter()
-        .chain([rounds])
-        .collect::<Vec<_>>()
-        .join("\n")
+    interval.into_iter().chain([rounds]).joined("\n")
 }
 
 fn relative(relative: Option<Relative>, shown: fn(f64) -> String) -> Cell {
     let interval = relative.and_then(|relative| relative.interval);
     let interval = interval.map(|(low, high)| number::interval(low, high, shown));
-    let tip = relative.map_or_else(String::new, |it| plural(it.rounds, "round"));
-    Cell {
-        tip,
-        ..Cell::optional(relative.map(|relative| relative.ratio), shown).with(interval)
-    }
+    let tip = relative.map(|it| plural(it.rounds, "round"));
+    let cell = Cell::optional(relative.map(|relative| relative.ratio), shown);
+    cell.with(interval).tip(tip.unwrap_or_default())
 }
 
 fn percentile(row: &ServerRow, percentile: Percentile) -> Cell {
@@ -523,10 +495,8 @@ fn percentile(row: &ServerRow, percentile: Percentile) -> Cell {
         return cell;
     }
     let rounds = each(row, |round| of_round(round).map(duration));
-    Cell {
-        tip: tip(interval.as_deref(), rounds.len(), &rounds),
-        ..cell.with(interval)
-    }
+    let tip = tip(interval.as_deref(), rounds.len(), &rounds);
+    cell.with(interval).tip(tip)
 }
 
 fn worst(time: Option<WorstRound>) -> Cell {

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use prony_model::{
     CountedBatches, CountedBy, CountedRounds, LoadSpec, MeasuredBy, Run, TrialRecord,
-    UserInstructions, baseline,
+    UserInstructions, baseline, measures_of,
 };
 use prony_present::load;
 use prony_present::number::{NONE, duration, precise_change, share, whole};
 use prony_present::page::{Block, Section};
 use prony_present::table::{Cell, Head, Row, Table};
-use prony_present::words::plural;
+use prony_present::words::{Joined, non_empty, plural};
 use prony_stats::{Estimate, Ratio, median};
 
 /// How many of a server's functions are shown.
@@ -55,17 +55,9 @@ pub struct CountRow {
 impl CountTable {
     /// A table for each workload and load of a run that counts instructions, in the order of the trials.
     pub fn all(run: &Run, trials: &[TrialRecord]) -> Vec<Self> {
-        let mut tables: Vec<Self> = Vec::new();
-        for record in trials.iter().filter(|one| counts(one)) {
-            let trial = &record.trial;
-            let is_there = tables
-                .iter()
-                .any(|table| table.workload == trial.workload && table.load.same_load(&trial.load));
-            if !is_there {
-                tables.push(Self::of(run, trials, &trial.workload, &trial.load));
-            }
-        }
-        tables
+        let measures = measures_of(trials.iter().filter(|one| counts(one))).into_iter();
+        let table = |(workload, load)| Self::of(run, trials, workload, load);
+        measures.map(table).collect()
     }
 
     fn of(run: &Run, trials: &[TrialRecord], workload: &str, load: &LoadSpec) -> Self {
@@ -88,16 +80,12 @@ impl CountTable {
             let list = list(id)?;
             let base_list = base_list.as_ref().filter(|_| base != Some(id));
             let counted = || {
-                own.measured()
-                    .filter_map(|(_, one)| one.user_instructions.as_ref())
+                let measured = own.measured();
+                measured.filter_map(|(_, one)| one.user_instructions.as_ref())
             };
-            let cpu: Vec<f64> = counted()
-                .filter_map(|one| one.unemulated?.cpu_ns_per_request())
-                .collect();
-            let mut failures: Vec<String> = own
-                .failed()
-                .map(|(_, why)| why.lines().next().unwrap_or_default().to_owned())
-                .collect();
+            let cpu = counted().filter_map(|one| one.unemulated?.cpu_ns_per_request());
+            let failures = own.failed().filter_map(|(_, why)| why.lines().next());
+            let mut failures: Vec<String> = failures.map(str::to_owned).collect();
             failures.dedup();
             Some(CountRow {
                 server: id.to_owned(),
@@ -107,7 +95,7 @@ impl CountTable {
                 rounds: list.len(),
                 batches: counted().map(|one| one.batches).sum(),
                 last: counted().last().cloned(),
-                cpu_ns: median(&cpu),
+                cpu_ns: median(&cpu.collect::<Vec<_>>()),
                 failures,
             })
         };
@@ -129,13 +117,9 @@ impl CountTable {
         }
         blocks.extend(self.functions().map(Block::Table));
         blocks.push(Block::Caption(MEANING.to_owned()));
-        Section {
-            id: format!("instructions-{}", self.workload),
-            title: format!("{}: user-space instructions", self.workload),
-            lead: load::in_rounds(&self.load, rounds),
-            blocks,
-            ..Section::default()
-        }
+        let id = format!("instructions-{}", self.workload);
+        let title = format!("{}: user-space instructions", self.workload);
+        Section::of(id, title, blocks).lead(load::in_rounds(&self.load, rounds))
     }
 
     fn figures(&self) -> Table {
@@ -204,11 +188,8 @@ impl CountTable {
                     function.name.clone(),
                     function.object.clone().unwrap_or_default(),
                 ];
-                rows.push(Row {
-                    cells: texts.into_iter().map(Cell::blank).collect(),
-                    begins_group: place == 0,
-                    ..Row::default()
-                });
+                let row = Row::of(texts.into_iter().map(Cell::blank));
+                rows.push(row.begins_group(place == 0));
             }
         }
         let titles = ["server", "of its instructions", "function", "in"];
@@ -221,14 +202,11 @@ impl CountTable {
             let per_request = row.per_request.as_ref()?;
             Some(format!("{} {}", row.server, whole(per_request.median)))
         });
-        let figures: Vec<String> = figures.collect();
-        (!figures.is_empty()).then(|| {
-            format!(
-                "{}: user-space instructions per request: {}.",
-                self.workload,
-                figures.join(", ")
-            )
-        })
+        let figures = non_empty(figures.joined(", "))?;
+        let workload = &self.workload;
+        Some(format!(
+            "{workload}: user-space instructions per request: {figures}."
+        ))
     }
 }
 

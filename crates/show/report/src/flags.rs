@@ -3,7 +3,7 @@
 use prony_model::{Bound, Outcome};
 use prony_present::number::{self, exact, seconds, share};
 use prony_present::table::{Flag, Weight};
-use prony_present::words::{self, counted, plural};
+use prony_present::words::{self, Joined, counted, non_empty, plural};
 
 use crate::figures::{
     Attempts, Awaiting, Figures, HeldFigures, OpenFigures, OutageFigures, Percentile, RATE_MADE,
@@ -23,10 +23,8 @@ const LEAST_SERVED: f64 = 0.7;
 impl ServerRow {
     /// The flags of this row, a few words each.
     pub fn flags(&self) -> Vec<String> {
-        self.weighted_flags(true)
-            .into_iter()
-            .map(|flag| flag.text)
-            .collect()
+        let flags = self.weighted_flags(true).into_iter();
+        flags.map(|flag| flag.text).collect()
     }
 
     /// The flags with their weights; `with_errors` if no column shows the errors.
@@ -45,13 +43,11 @@ impl ServerRow {
     }
 
     fn standing_flags(&self, rate: f64) -> Vec<Flag> {
-        let standing = match self.standing {
-            Standing::WrongResponses => Some(bad(match self.figures.wrong {
-                Some(wrong) => format!("wrong responses: {}", wrong_of(wrong)),
-                None => "wrong responses".to_owned(),
-            })),
-            _ => None,
-        };
+        let is_wrong = self.standing == Standing::WrongResponses;
+        let standing = is_wrong.then(|| match self.figures.wrong {
+            Some(wrong) => bad(format!("wrong responses: {}", wrong_of(wrong))),
+            None => bad("wrong responses".to_owned()),
+        });
         let mut bounds: Vec<Flag> = self.shown_bounds().map(words::bound).map(warning).collect();
         let is_least = matches!(self.standing, Standing::AtLeast(Some(_)));
         if let Some(last) = bounds.last_mut()
@@ -80,36 +76,29 @@ impl ServerRow {
 }
 
 fn bad(text: String) -> Flag {
-    let weight = Weight::Bad;
-    Flag { text, weight }
+    Flag::of(Weight::Bad, text)
 }
 
 fn warning(text: String) -> Flag {
-    let weight = Weight::Warning;
-    Flag { text, weight }
+    Flag::of(Weight::Warning, text)
 }
 
 fn note(text: String) -> Flag {
-    let weight = Weight::Note;
-    Flag { text, weight }
+    Flag::of(Weight::Note, text)
 }
 
 /// The kinds of errors with their counts: `errors: 3 reset, 12 timed out`.
 fn errors(figures: &Figures) -> Option<Flag> {
-    let words = error_words(figures);
-    (!words.is_empty()).then(|| bad(format!("errors: {}", words.join(", "))))
+    non_empty(error_words(figures)).map(|words| bad(format!("errors: {words}")))
 }
 
 /// The kinds of errors with their counts: `12 timed out`.
-pub fn error_words(figures: &Figures) -> Vec<String> {
-    let words = |(outcome, count): (Outcome, u64)| {
-        format!(
-            "{} {}",
-            number::count(count as f64),
-            outcome.name().replace('_', " ")
-        )
+pub fn error_words(figures: &Figures) -> String {
+    let counted = |(outcome, count): (Outcome, u64)| {
+        let count = number::count(count as f64);
+        format!("{count} {}", words::outcome(outcome))
     };
-    figures.errors().into_iter().map(words).collect()
+    figures.errors().into_iter().map(counted).joined(", ")
 }
 
 /// `122 of 18,204 responses`.
@@ -139,9 +128,8 @@ fn figure_flags(figures: &Figures) -> Vec<Flag> {
         )));
     }
     if figures.unreadable_histograms > 0 {
-        let rounds = figures.unreadable_histograms as u64;
         let left_out = counted(
-            rounds,
+            figures.unreadable_histograms as u64,
             "round's latency is left out",
             "rounds' latencies are left out",
         );
@@ -149,11 +137,8 @@ fn figure_flags(figures: &Figures) -> Vec<Flag> {
     }
     flags.extend(figures.awaiting.and_then(starving).map(warning));
     if let Some(open) = &figures.open {
-        flags.extend(
-            schedule(open, figures.percentile(Percentile::P50))
-                .into_iter()
-                .map(warning),
-        );
+        let flagged = schedule(open, figures.percentile(Percentile::P50));
+        flags.extend(flagged.into_iter().map(warning));
     }
     flags.extend(figures.held.and_then(lost_streams).map(warning));
     if figures.steal_share >= MOST_STEAL {
@@ -191,9 +176,8 @@ fn attempts(attempts: &Attempts) -> Vec<Flag> {
         flags.push(note(format!("warm-up lengthened to {time}")));
     }
     if attempts.rounds_on_noisy > 0 {
-        let n = attempts.rounds_on_noisy as u64;
         let rounds = counted(
-            n,
+            attempts.rounds_on_noisy as u64,
             "round rests on its least noisy trial",
             "rounds rest on their least noisy trials",
         );

@@ -3,75 +3,57 @@
 use std::collections::BTreeSet;
 
 use prony_model::{Run, ServerRecord, ServerStatus, TrialRecord, TrialResult, VerifyVerdict};
-use prony_present::junit::{Case, CaseResult, Report, Suite};
+use prony_present::junit::{Case, CaseResult, xml};
 use prony_present::words::plural;
 
 /// The workloads of each server: verified, measured, and without a wrong response. A server that was not built or started
 /// has a single case.
 pub fn junit(run: &Run, trials: &[TrialRecord]) -> String {
-    let cases = run
-        .servers
-        .iter()
-        .flat_map(|server| of_server(server, trials));
-    let suite = Suite {
-        name: run.suite.clone(),
-        cases: cases.collect(),
-    };
-    Report {
-        suites: vec![suite],
-    }
-    .xml()
+    let servers = run.servers.iter();
+    let cases = servers.flat_map(|server| of_server(server, trials));
+    xml(&run.suite, &cases.collect::<Vec<_>>())
 }
 
 fn of_server(server: &ServerRecord, trials: &[TrialRecord]) -> Vec<Case> {
-    let whole = |name: &str, result| vec![case(server, name, result)];
+    let whole = |name: &str, result| vec![Case::of(&server.id, name, result)];
     match &server.status {
         ServerStatus::Ready => {}
         ServerStatus::Skipped { missing, install } => {
             let message = format!("{missing} is not installed: {install}");
-            return whole("build", CaseResult::Skipped { message });
+            return whole("build", CaseResult::skipped(message));
         }
         ServerStatus::BuildFailed { output } => {
-            return whole("build", failed("the build failed".into(), output.clone()));
+            return whole("build", CaseResult::failed("the build failed", output));
         }
         ServerStatus::StartFailed { reason } | ServerStatus::Unreachable { reason } => {
-            let message = reason
-                .lines()
-                .next()
-                .unwrap_or("it did not start")
-                .to_owned();
-            return whole("start", failed(message, reason.clone()));
+            let message = reason.lines().next().unwrap_or("it did not start");
+            return whole("start", CaseResult::failed(message, reason));
         }
     }
-    let own: Vec<&TrialRecord> = trials
-        .iter()
-        .filter(|record| record.trial.server == server.id)
-        .collect();
+    let own = trials.iter().filter(|one| one.trial.server == server.id);
+    let own: Vec<&TrialRecord> = own.collect();
     let verified = server.verified.iter().map(|one| one.workload.as_str());
     let loaded = own.iter().map(|record| record.trial.workload.as_str());
     let workloads: BTreeSet<&str> = verified.chain(loaded).collect();
+    let workloads = workloads.into_iter();
     workloads
-        .into_iter()
         .map(|workload| of_workload(server, workload, &own))
         .collect()
 }
 
 fn of_workload(server: &ServerRecord, workload: &str, own: &[&TrialRecord]) -> Case {
-    let trials: Vec<&TrialRecord> = own
-        .iter()
-        .copied()
-        .filter(|record| record.trial.workload == workload)
-        .collect();
+    let trials = own.iter().filter(|one| one.trial.workload == workload);
+    let trials: Vec<&TrialRecord> = trials.copied().collect();
     let result = unverified(server, workload)
         .or_else(|| wrong(&trials))
         .or_else(|| not_measured(&trials));
-    let measured = trials.iter().filter_map(|record| measured(record));
+    let measured = trials.iter().filter_map(|record| record.measurement());
     let seconds: f64 = measured.clone().map(|trial| trial.load.duration_s).sum();
     let count = measured.count();
     Case {
         seconds: Some(seconds),
         output: format!("{} measured", plural(count, "trial")),
-        ..case(server, workload, result.unwrap_or(CaseResult::Passed))
+        ..Case::of(&server.id, workload, result.unwrap_or(CaseResult::Passed))
     }
 }
 
@@ -79,20 +61,20 @@ fn unverified(server: &ServerRecord, workload: &str) -> Option<CaseResult> {
     let mut verified = server.verified.iter();
     match &verified.find(|one| one.workload == workload)?.verdict {
         VerifyVerdict::Right => None,
-        VerifyVerdict::Wrong { expected, received } => Some(failed(
-            "the response is not the expected one".into(),
+        VerifyVerdict::Wrong { expected, received } => Some(CaseResult::failed(
+            "the response is not the expected one",
             format!("expected: {expected}\nreceived: {received}"),
         )),
     }
 }
 
 fn wrong(trials: &[&TrialRecord]) -> Option<CaseResult> {
-    let measured = trials.iter().filter_map(|record| measured(record));
+    let measured = trials.iter().filter_map(|record| record.measurement());
     let wrong: u64 = measured.clone().map(|trial| trial.wrong()).sum();
     let mut first = measured.filter_map(|trial| trial.first_wrong());
     let details = first.next().unwrap_or_default();
     let message = format!("{} wrong under load", plural(wrong as usize, "response"));
-    (wrong > 0).then(|| failed(message, details))
+    (wrong > 0).then(|| CaseResult::failed(message, details))
 }
 
 fn not_measured(trials: &[&TrialRecord]) -> Option<CaseResult> {
@@ -102,33 +84,11 @@ fn not_measured(trials: &[&TrialRecord]) -> Option<CaseResult> {
     });
     let count = failures.clone().count();
     if trials.is_empty() {
-        let message = "it was not measured".into();
-        return Some(CaseResult::Skipped { message });
+        return Some(CaseResult::skipped("it was not measured"));
     }
     let details = failures.into_iter().next()?;
     let message = format!("{} of {} failed", count, plural(trials.len(), "trial"));
-    Some(failed(message, details.clone()))
-}
-
-fn measured(record: &TrialRecord) -> Option<&prony_model::Measurement> {
-    match &record.result {
-        TrialResult::Measured(measurement) => Some(measurement),
-        TrialResult::Failed { .. } => None,
-    }
-}
-
-fn failed(message: String, details: String) -> CaseResult {
-    CaseResult::Failed { message, details }
-}
-
-fn case(server: &ServerRecord, name: &str, result: CaseResult) -> Case {
-    Case {
-        class: server.id.clone(),
-        name: name.to_owned(),
-        seconds: None,
-        result,
-        output: String::new(),
-    }
+    Some(CaseResult::failed(message, details))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use prony_model::{EnoughRounds, percentage};
 use prony_present::load::ack_wait;
 use prony_present::number::{self, count, duration, exact, ratio, share};
-use prony_present::words::{counted, plural};
+use prony_present::words::{Joined, counted, plural};
 
 use crate::conditions::time;
 use crate::flags::wrong_of;
@@ -16,12 +16,8 @@ use crate::table::{RateOrder, ResultTable, RoundsReached, ServerRow};
 /// Notes on a table's rows, a sentence each.
 pub fn asides(table: &ResultTable) -> Vec<String> {
     let mut sentences: Vec<String> = too_few_rounds(table).into_iter().collect();
-    sentences.extend(
-        table
-            .enough
-            .as_ref()
-            .map(|enough| format!("Rounds: {}.", rounds_reached(enough))),
-    );
+    let enough = table.enough.as_ref().map(rounds_reached);
+    sentences.extend(enough.map(|reached| format!("Rounds: {reached}.")));
     for of in [
         outside,
         resent,
@@ -39,10 +35,7 @@ pub fn asides(table: &ResultTable) -> Vec<String> {
 /// A note if a table has too few rounds to be ranked, and how many would suffice; `None` if its rounds tell apart at least half
 /// of the pairs that nothing else keeps open.
 pub fn too_few_rounds(table: &ResultTable) -> Option<String> {
-    let rate_order = table
-        .order
-        .as_ref()
-        .filter(|_| !table.is_paced_by_users())?;
+    let rate_order = table.rate_order()?;
     let order = &rate_order.order;
     let (pairs, ordered) = (order.pairs(), order.separated());
     let wanted = pairs.div_ceil(2);
@@ -225,10 +218,8 @@ pub fn wrong(summary: &RunSummary) -> Option<String> {
     let counts = |row: &&ServerRow| !row.is_reference() || row.figures.wrong.is_some();
     let rows = summary.rows().filter(counts);
     let all: BTreeSet<&str> = rows.map(|row| row.server.id.as_str()).collect();
-    let listed: Vec<String> = servers
-        .iter()
-        .map(|id| wrong_of_server(summary, id))
-        .collect();
+    let listed = servers.iter().map(|id| wrong_of_server(summary, id));
+    let listed = listed.joined(", ");
     let are = if servers.len() == 1 { "is" } else { "are" };
     // Every response to a Hurl file is checked.
     let is_sampled = |table: &ResultTable| {
@@ -241,10 +232,9 @@ pub fn wrong(summary: &RunSummary) -> Option<String> {
     };
     (!servers.is_empty()).then(|| {
         format!(
-            "{} of {} servers sent wrong responses under load and {are} not ranked in those tables: {}.{more}",
+            "{} of {} servers sent wrong responses under load and {are} not ranked in those tables: {listed}.{more}",
             servers.len(),
             all.len(),
-            listed.join(", ")
         )
     })
 }
@@ -255,8 +245,8 @@ fn wrong_of_server(summary: &RunSummary, id: &str) -> String {
         let wrong = table.row(id)?.figures.wrong?;
         Some(format!("{}: {}", table.name(), wrong_of(wrong)))
     };
-    let tables: Vec<String> = summary.tables.iter().filter_map(in_table).collect();
-    format!("{id} ({})", tables.join("; "))
+    let tables = summary.tables.iter().filter_map(in_table).joined("; ");
+    format!("{id} ({tables})")
 }
 
 /// A warning about a noisy machine, to read before the figures of a run.

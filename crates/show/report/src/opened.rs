@@ -4,11 +4,11 @@
 mod courses;
 mod log;
 
-use prony_model::Outcome;
+use prony_model::{Outcome, ServerRecord};
 use prony_present::number::{count, duration, exact, share};
 use prony_present::page::Block;
 use prony_present::table::{Cell, Head, Row, Table, Tone};
-use prony_present::words::command_line;
+use prony_present::words::{Joined, command_line, outcome};
 
 pub use log::LogRoom;
 
@@ -33,14 +33,10 @@ pub fn details(table: &ResultTable, room: LogRoom) -> Vec<Vec<Block>> {
 
 fn facts(row: &ServerRow) -> Vec<(&'static str, String)> {
     let server = &row.server;
-    let started_by = match &server.outside {
-        Some(outside) => format!("already ran at {}", outside.url),
-        None => command_line(&server.run_command),
-    };
     let facts = [
         ("Built with", server.title()),
         ("Class", server.class.clone()),
-        ("Command", started_by),
+        ("Command", started_by(server)),
         ("Sources (SHA-256)", short_hash(&server.source_hash)),
         ("Outcomes, all rounds", outcomes(row)),
     ];
@@ -48,6 +44,14 @@ fn facts(row: &ServerRow) -> Vec<(&'static str, String)> {
         .into_iter()
         .filter(|(_, words)| !words.is_empty())
         .collect()
+}
+
+/// The command that started a server, unless it already ran.
+pub fn started_by(server: &ServerRecord) -> String {
+    match &server.outside {
+        Some(outside) => format!("already ran at {}", outside.url),
+        None => command_line(&server.run_command),
+    }
 }
 
 /// The beginning of a hash; the record has all of it.
@@ -61,11 +65,11 @@ fn short_hash(hash: &str) -> String {
 /// `1,204,311 ok, 12 timed out, 64 in flight at the end`.
 fn outcomes(row: &ServerRow) -> String {
     let known = row.figures.outcomes.iter().filter(|(_, count)| *count > 0);
-    let words = known.map(|(outcome, count)| match outcome {
+    let words = known.map(|(of, count)| match of {
         Outcome::Unfinished => format!("{} in flight at the end", exact(count)),
-        outcome => format!("{} {}", exact(count), outcome.name().replace('_', " ")),
+        other => format!("{} {}", exact(count), outcome(other)),
     });
-    words.collect::<Vec<_>>().join(", ")
+    words.joined(", ")
 }
 
 /// Each attempt at a round with the figure that ranks rows.
@@ -107,28 +111,20 @@ fn attempt(attempt: &Attempt, is_open: bool) -> Row {
         Tone::Aside
     };
     match &attempt.result {
-        Ok(figures) => Row {
-            cells: vec![
-                round,
-                if is_open {
-                    Cell::optional(figures.p50_ns, duration)
-                } else {
-                    Cell::text(count(figures.rate))
-                },
-                Cell::optional(figures.p99_ns, duration),
-                Cell::text(share(figures.loss)),
-                Cell::blank(remark(attempt)),
-            ],
-            tone,
-            ..Row::default()
-        },
-        Err(message) => Row {
-            cells: vec![round],
-            absent: Some(format!("failed: {message}")),
-            tone,
-            ..Row::default()
-        },
+        Ok(figures) => Row::of([
+            round,
+            if is_open {
+                Cell::optional(figures.p50_ns, duration)
+            } else {
+                Cell::text(count(figures.rate))
+            },
+            Cell::optional(figures.p99_ns, duration),
+            Cell::text(share(figures.loss)),
+            Cell::blank(remark(attempt)),
+        ]),
+        Err(message) => Row::of([round]).absent(format!("failed: {message}")),
     }
+    .tone(tone)
 }
 
 /// `noisy (CPU steal), re-run`, `re-run, attempt 2`.
@@ -137,6 +133,5 @@ fn remark(attempt: &Attempt) -> String {
     let noisy =
         (!attempt.causes.is_empty()).then(|| format!("noisy ({})", attempt.causes.join(", ")));
     let unused = (!attempt.counts).then(|| "not counted".to_owned());
-    let words: Vec<String> = [again, noisy, unused].into_iter().flatten().collect();
-    words.join(", ")
+    [again, noisy, unused].into_iter().flatten().joined(", ")
 }

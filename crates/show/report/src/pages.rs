@@ -1,14 +1,16 @@
 //! The whole report as a page, as Markdown and as text in a terminal.
 
+use std::iter;
+
 use prony_model::{RateText, Run, ServerRecord, ServerStatus};
 use prony_present::load;
 use prony_present::number::{count, duration};
-use prony_present::page::{Block, LEAST_WIDTH, Page, Section};
-use prony_present::table::{Cell, Facet, Head, Row, Table, Tone, Weight};
+use prony_present::page::{Block, Figure, LEAST_WIDTH, Page, Section};
+use prony_present::table::{Cell, Column, Facet, Head, Row, Table, Tone, Weight};
 use prony_present::terminal::{Paint, ends};
-use prony_present::words::{command_line, plural};
+use prony_present::words::{Joined, non_empty, plural};
 
-use crate::absence::{Absence, Why};
+use crate::absence::Why;
 use crate::charts::{self, ChartKind};
 use crate::columns::{self, rank};
 use crate::conditions::{conditions, end};
@@ -18,6 +20,7 @@ use crate::notes;
 use crate::opened::{self, LogRoom};
 use crate::pairs::{self, Pairs};
 use crate::published::{Document, DocumentTable, tables, words};
+use crate::quiet::Seen;
 use crate::rates::Rates;
 use crate::reading::{self, RANK, RATIOS};
 use crate::summary::RunSummary;
@@ -40,69 +43,44 @@ pub fn terminal(summary: &RunSummary, width: usize, colour: bool) -> String {
     let mut sections = Vec::new();
     if let Some(document) = &summary.published {
         sections.extend(document.tables.iter().map(|table| {
-            let section = document_head(document, table);
-            Section {
-                lead: format!("From: {}. {}", section.kicker, section.lead),
-                blocks: std::iter::once(Block::Table(tables::summaries(table)))
-                    .chain(order(table))
-                    .collect(),
-                ..section
-            }
+            let summaries = Block::Table(tables::summaries(table));
+            let blocks = iter::once(summaries).chain(order(table)).collect();
+            let section = document_head(document, table, blocks);
+            let lead = format!("From: {}. {}", section.kicker, section.lead);
+            section.lead(lead)
         }));
     }
     sections.extend(results(summary, width.max(LEAST_WIDTH)));
     sections.extend(summary.counts.iter().map(CountTable::section));
-    let titled = |title: &str, items: Vec<String>| Section {
-        title: title.to_owned(),
-        blocks: vec![Block::List(items)],
-        ..Section::default()
-    };
-    if !summary.absences.is_empty() {
-        let line = |absence: &Absence| {
-            let place = summary
-                .missing_from(&absence.why)
-                .map_or(String::new(), |place| format!(" on {place}"));
-            format!(
-                "{}{place}: {}: {}",
-                absence.server.id,
-                absence.why.label(),
-                ends(&absence.why.text())
-            )
-        };
-        sections.push(titled(
-            "Not measured",
-            summary.absences.iter().map(line).collect(),
-        ));
-    }
+    let absent = summary.absences.iter().map(|absence| {
+        let place = summary.missing_from(&absence.why);
+        let place = place.map_or(String::new(), |place| format!(" on {place}"));
+        format!(
+            "{}{place}: {}: {}",
+            absence.server.id,
+            absence.why.label(),
+            ends(&absence.why.text())
+        )
+    });
+    sections.extend(Section::list("", "Not measured", absent.collect()));
     if !summary.tables.is_empty() {
         let ranks = if summary.has_closed() { RANK } else { "" };
-        let mut about = vec![
+        let about = [
             reading::intervals(summary).join(" "),
             format!("{ranks} {}", reading::latency(summary)),
+            match notes::noisy(&summary.quiet) {
+                // The callout about it follows.
+                Some(_) => notes::beside_noisy(&summary.quiet).join(" "),
+                None => notes::quiet(&summary.quiet).join(" "),
+            },
         ];
-        about.push(match notes::noisy(&summary.quiet) {
-            // The callout about it follows.
-            Some(_) => notes::beside_noisy(&summary.quiet).join(" "),
-            None => notes::quiet(&summary.quiet).join(" "),
-        });
-        sections.push(Section {
-            blocks: about
-                .into_iter()
-                .map(Block::Caption)
-                .chain(callouts(summary))
-                .collect(),
-            ..Section::default()
-        });
-        sections.push(titled(
-            "Verdict",
-            summary.tables.iter().map(verdict).collect(),
-        ));
+        let about = about.into_iter().map(Block::Caption);
+        let blocks = about.chain(callouts(summary)).collect();
+        sections.push(Section::of("", "", blocks));
+        let verdicts = summary.tables.iter().map(verdict);
+        sections.extend(Section::list("", "Verdict", verdicts.collect()));
     }
-    let page = Page {
-        sections,
-        ..Page::default()
-    };
-    page.terminal(width, Paint { colour })
+    Page::of(sections).terminal(width, Paint { colour })
 }
 
 /// The tables for a terminal of this width; those of one workload at several rates are one.
@@ -125,35 +103,24 @@ fn results(summary: &RunSummary, width: usize) -> Vec<Section> {
 fn result(table: &ResultTable, width: usize) -> Section {
     let all = columns::all(table);
     let notes = notes_below(table, &all, width);
-    Section {
-        title: table.name(),
-        lead: load::in_rounds(&table.load, table.rounds),
-        blocks: std::iter::once(Block::Table(all))
-            .chain(notes.into_iter().map(Block::Caption))
-            .chain(columns::flows(table).map(Block::Table))
-            .chain(columns::stages(table).map(Block::Table))
-            .collect(),
-        ..Section::default()
-    }
+    let blocks = iter::once(Block::Table(all))
+        .chain(notes.into_iter().map(Block::Caption))
+        .chain(columns::flows(table).map(Block::Table))
+        .chain(columns::stages(table).map(Block::Table));
+    let lead = load::in_rounds(&table.load, table.rounds);
+    Section::of("", table.name(), blocks.collect()).lead(lead)
 }
 
 fn result_at_rates(rates: &Rates<'_>, title: String, width: usize) -> Section {
     let all = columns::at_rates(rates);
     let notes = rates.notes(|table| notes_below(table, &all, width));
     let flows = rates.tables.iter().filter_map(|(rate, table)| {
-        let caption = RateText(*rate).to_string();
-        let flows = columns::flows(table)?;
-        Some(Table { caption, ..flows })
+        Some(columns::flows(table)?.caption(RateText(*rate).to_string()))
     });
-    Section {
-        title,
-        lead: rates.line(),
-        blocks: std::iter::once(Block::Table(all.clone()))
-            .chain(notes.into_iter().map(Block::Caption))
-            .chain(flows.map(Block::Table))
-            .collect(),
-        ..Section::default()
-    }
+    let blocks = iter::once(Block::Table(all))
+        .chain(notes.into_iter().map(Block::Caption))
+        .chain(flows.map(Block::Table));
+    Section::of("", title, blocks.collect()).lead(rates.line())
 }
 
 /// The notes below the table that is shown of these results.
@@ -212,72 +179,37 @@ fn fold_notes(intro: &mut Vec<Block>) {
 
 /// The matrix of a run with a single table, which then follows the verdict.
 fn pairs_section(pairs: &Pairs<'_>) -> Section {
-    let blocks = pairs.blocks();
-    Section {
-        id: "pairs".into(),
-        title: if pairs.is_large() {
-            "Pairs of servers".into()
-        } else {
-            pairs::TITLE.into()
-        },
-        blocks: if pairs.is_large() {
-            vec![Block::Fold(pairs::TITLE.into(), blocks)]
-        } else {
-            blocks
-        },
-        ..Section::default()
+    if pairs.is_large() {
+        Section::of("pairs", "Pairs of servers", pairs.part())
+    } else {
+        Section::of("pairs", pairs::TITLE, pairs.blocks())
     }
 }
 
 /// The report as every medium shows it.
 pub fn document(run: &Run, summary: &RunSummary) -> Page {
     let machine = &run.machine;
-    let cpu = if machine.cpu_model.is_empty() {
-        "an unknown CPU"
-    } else {
-        &machine.cpu_model
-    };
-    let mut intro = Vec::new();
-    let verdicts = verdicts(summary);
-    if !verdicts.is_empty() {
-        intro.push(Block::List(verdicts));
-    }
+    let cpu = non_empty(machine.cpu_model.clone()).unwrap_or("an unknown CPU".into());
+    let mut intro: Vec<Block> = Block::list(verdicts(summary)).into_iter().collect();
     // The weightier first.
     intro.extend(end(run).map(|end| Block::Callout(Weight::Bad, end.to_owned())));
     intro.extend(callouts(summary));
-    intro.extend(
-        run.notes
-            .iter()
-            .map(|note| Block::Callout(Weight::Note, note.clone())),
-    );
+    let notes = run.notes.iter().cloned();
+    intro.extend(notes.map(|note| Block::Callout(Weight::Note, note)));
     let mut sections = Vec::new();
     if let Some(document) = &summary.published {
-        sections.extend(
-            document
-                .tables
-                .iter()
-                .map(|table| document_section(document, table)),
-        );
+        let tables = document.tables.iter();
+        sections.extend(tables.map(|table| document_section(document, table)));
     }
     let room = LogRoom::of(summary);
-    sections.extend(
-        summary
-            .tables
-            .iter()
-            .map(|table| workload(table, summary, room)),
-    );
+    let tables = summary.tables.iter();
+    sections.extend(tables.map(|table| workload(table, summary, room)));
     sections.extend(summary.counts.iter().map(CountTable::section));
     sections.extend(rates(summary));
     sections.extend(noise(summary));
     sections.extend(absences(summary));
     let reading = reading::reading(summary);
-    if !reading.is_empty() {
-        sections.push(Section::of(
-            "reading",
-            "How to read this",
-            vec![Block::List(reading)],
-        ));
-    }
+    sections.extend(Section::list("reading", "How to read this", reading));
     sections.push(conditions_section(run));
     Page {
         kicker: format!("Prony · {}", run.suite),
@@ -314,14 +246,9 @@ fn workload(table: &ResultTable, summary: &RunSummary, room: LogRoom) -> Section
     if table.rows.is_empty() {
         blocks.push(Block::Text("No server gave figures.".into()));
     } else {
-        let kinds = ChartKind::of(table).filter(|kind| !kind.is_of_noise());
-        blocks.push(Block::Charts(
-            kinds.map(|kind| charts::figure(kind, table)).collect(),
-        ));
-        blocks.push(Block::OpenTable(
-            columns::speed(table),
-            opened::details(table, room),
-        ));
+        blocks.push(Block::Charts(charts_of(table, false).collect()));
+        let details = opened::details(table, room);
+        blocks.push(Block::OpenTable(columns::speed(table), details));
         let mut rows = table.rows.iter();
         let intervals = if rows.any(|row| row.figures.interval(Percentile::P50).is_some()) {
             " Next to a figure is its 95 % interval."
@@ -333,16 +260,14 @@ fn workload(table: &ResultTable, summary: &RunSummary, room: LogRoom) -> Section
             load::latency(&table.load)
         )));
         blocks.extend(notes::unranked(table).map(Block::Caption));
-        if let Some(flows) = columns::flows(table) {
-            blocks.push(Block::Heading("Flows and their requests".into()));
-            blocks.push(Block::Table(flows));
+        for (title, table) in [
+            ("Flows and their requests", columns::flows(table)),
+            ("Stages", columns::stages(table)),
+            ("Cost to the server", Some(columns::cost(table))),
+        ] {
+            let table = table.map(|table| [Block::Heading(title.into()), Block::Table(table)]);
+            blocks.extend(table.into_iter().flatten());
         }
-        if let Some(stages) = columns::stages(table) {
-            blocks.push(Block::Heading("Stages".into()));
-            blocks.push(Block::Table(stages));
-        }
-        blocks.push(Block::Heading("Cost to the server".into()));
-        blocks.push(Block::Table(columns::cost(table)));
         blocks.extend(notes::asides(table).into_iter().map(Block::Caption));
         let generator = vec![Block::Table(columns::generator(table))];
         blocks.push(Block::Fold("Cost to the generator".into(), generator));
@@ -351,35 +276,27 @@ fn workload(table: &ResultTable, summary: &RunSummary, room: LogRoom) -> Section
         .absences
         .iter()
         .filter(|absence| absence.is_from(table));
-    let missing: Vec<String> = here
-        .map(|absence| format!("{} ({})", absence.server.id, absence.why.label()))
-        .collect();
-    if !missing.is_empty() {
-        let missing = missing.join(", ");
-        blocks.push(Block::Caption(format!(
+    let missing = here.map(|one| format!("{} ({})", one.server.id, one.why.label()));
+    blocks.extend(non_empty(missing.joined(", ")).map(|missing| {
+        Block::Caption(format!(
             "Not in this table: {missing}. “Not measured” says why."
-        )));
-    }
+        ))
+    }));
     Section {
-        id: format!("workload-{}", table.slug),
-        title: table.name(),
         lead: load::in_rounds(&table.load, table.rounds),
-        blocks,
         facets: facets(table),
-        ..Section::default()
+        ..Section::of(format!("workload-{}", table.slug), table.name(), blocks)
     }
 }
 
 /// Workloads that were measured at several rates.
 fn rates(summary: &RunSummary) -> Option<Section> {
     let figures = charts::rate_figures(summary);
-    (!figures.is_empty()).then(|| Section {
-        id: "rates".into(),
-        title: "Latency against rate".into(),
-        lead: "Each server's p50 and p99 at each rate; all panels of a chart have the same scales."
-            .into(),
-        blocks: vec![Block::Charts(figures)],
-        ..Section::default()
+    (!figures.is_empty()).then(|| {
+        let charts = vec![Block::Charts(figures)];
+        Section::of("rates", "Latency against rate", charts).lead(
+            "Each server's p50 and p99 at each rate; all panels of a chart have the same scales.",
+        )
     })
 }
 
@@ -390,42 +307,37 @@ fn facets(table: &ResultTable) -> Vec<Facet> {
     std::iter::once(workload).chain(wire).collect()
 }
 
+/// The charts of a table: those of its noise, or the others.
+fn charts_of(table: &ResultTable, of_noise: bool) -> impl Iterator<Item = Figure> {
+    let kinds = ChartKind::of(table).filter(move |kind| kind.is_of_noise() == of_noise);
+    kinds.map(|kind| charts::figure(kind, table))
+}
+
+const SEEN: [Column<Seen>; 4] = [
+    Column::words("noise", |seen| Cell::text(seen.kind)),
+    Column::figure("median trial", |seen| Cell::text(&seen.median)),
+    Column::figure("worst trial", |seen| Cell::text(&seen.worst)),
+    Column::words("worst in", |seen| {
+        Cell::text(seen.worst_in.clone().unwrap_or_default())
+    }),
+];
+
 fn noise(summary: &RunSummary) -> Option<Section> {
     let quiet = &summary.quiet;
     let tables = summary.tables.iter().filter(|table| !table.rows.is_empty());
-    let rows = quiet.seen.iter().map(|seen| {
-        Row::of([
-            Cell::text(seen.kind),
-            Cell::text(&seen.median),
-            Cell::text(&seen.worst),
-            Cell::text(seen.worst_in.clone().unwrap_or_default()),
-        ])
-    });
-    let heads = [
-        Head::words("noise"),
-        Head::figure("median trial"),
-        Head::figure("worst trial"),
-        Head::words("worst in"),
-    ];
-    let seen = Table::with(heads, rows);
-    let courses = tables.flat_map(|table| {
-        let kinds = ChartKind::of(table).filter(|kind| kind.is_of_noise());
-        kinds.map(move |kind| charts::figure(kind, table))
-    });
-    (quiet.disturbance.trials > 0).then(|| Section {
-        id: "noise".into(),
-        title: "How quiet the machine was".into(),
-        lead: notes::quiet(quiet).join(" "),
-        blocks: vec![Block::Table(seen), Block::Charts(courses.collect())],
-        ..Section::default()
+    let seen = Table::of(&SEEN, quiet.seen.iter().map(|seen| (seen, Row::default())));
+    let courses = tables.flat_map(|table| charts_of(table, true));
+    (quiet.disturbance.trials > 0).then(|| {
+        let blocks = vec![Block::Table(seen), Block::Charts(courses.collect())];
+        let section = Section::of("noise", "How quiet the machine was", blocks);
+        section.lead(notes::quiet(quiet).join(" "))
     })
 }
 
 fn absences(summary: &RunSummary) -> Option<Section> {
     let blocks = summary.absences.iter().flat_map(|absence| {
-        let place = summary
-            .missing_from(&absence.why)
-            .map_or(String::new(), |place| format!(", {place}"));
+        let place = summary.missing_from(&absence.why);
+        let place = place.map_or(String::new(), |place| format!(", {place}"));
         let head = format!("{}{place}: {}", absence.server.id, absence.why.label());
         let (line, code) = match &absence.why {
             Why::NotReady(ServerStatus::Skipped { missing, install }) => (
@@ -450,65 +362,45 @@ fn conditions_section(run: &Run) -> Section {
         Block::Fold(format!("{title} ({})", lines.len()), vec![block])
     };
     let rows = run.servers.iter().map(|server| {
-        let made_with = server.title();
-        let started_by = match &server.outside {
-            Some(outside) => format!("already ran at {}", outside.url),
-            None => command_line(&server.run_command),
-        };
-        let cells = [
-            &server.id,
-            &made_with,
-            &server.class,
-            &started_by,
-            &server.source_hash,
-        ];
-        Row::of(cells.map(Cell::text))
+        Row::of([
+            Cell::text(&server.id),
+            Cell::text(server.title()),
+            Cell::text(&server.class),
+            Cell::text(opened::started_by(server)),
+            Cell::text(&server.source_hash),
+        ])
     });
-    let servers = Table::with(
-        [
-            "server",
-            "built with",
-            "class",
-            "command",
-            "sources (SHA-256)",
-        ]
-        .map(Head::words),
-        rows,
-    );
-    Section::of(
-        "conditions",
-        "Conditions",
-        vec![
-            Block::Facts(conditions(run)),
-            lines("Mitigations in force", &run.machine.mitigations),
-            lines("Network settings", &run.machine.tcp_settings),
-            Block::Fold(
-                "Servers, commands and sources".into(),
-                vec![Block::Table(servers)],
-            ),
-        ],
-    )
+    let titles = [
+        "server",
+        "built with",
+        "class",
+        "command",
+        "sources (SHA-256)",
+    ];
+    let servers = vec![Block::Table(Table::with(titles.map(Head::words), rows))];
+    let blocks = vec![
+        Block::Facts(conditions(run)),
+        lines("Mitigations in force", &run.machine.mitigations),
+        lines("Network settings", &run.machine.tcp_settings),
+        Block::Fold("Servers, commands and sources".into(), servers),
+    ];
+    Section::of("conditions", "Conditions", blocks)
 }
 
 /// The title and the explanations of a document's table.
-fn document_head(document: &Document, table: &DocumentTable) -> Section {
+fn document_head(document: &Document, table: &DocumentTable, blocks: Vec<Block>) -> Section {
+    let load = load::in_rounds(&table.source.load, table.rounds.len());
+    let id = format!("published-{}", table.number);
     Section {
-        id: format!("published-{}", table.number),
         kicker: document.name.clone(),
-        title: table.source.title.clone(),
-        lead: format!(
-            "Measured here: {}",
-            load::in_rounds(&table.source.load, table.rounds.len())
-        ),
-        ..Section::default()
+        lead: format!("Measured here: {load}"),
+        ..Section::of(id, &table.source.title, blocks)
     }
 }
 
 fn document_section(document: &Document, table: &DocumentTable) -> Section {
-    let mut blocks: Vec<Block> = tables::measured_here(table)
-        .into_iter()
-        .map(Block::Table)
-        .collect();
+    let measured = tables::measured_here(table).into_iter();
+    let mut blocks: Vec<Block> = measured.map(Block::Table).collect();
     blocks.push(Block::Caption(words::how(table).join(" ")));
     blocks.extend(table.source.notes.iter().cloned().map(Block::Caption));
     blocks.push(Block::Charts(charts::document_figures(table)));
@@ -529,18 +421,14 @@ fn document_section(document: &Document, table: &DocumentTable) -> Section {
         "As published, on another machine".into(),
         published,
     ));
-    Section {
-        blocks,
-        ..document_head(document, table)
-    }
+    document_head(document, table, blocks)
 }
 
 /// Whether the document's order held.
 fn order(table: &DocumentTable) -> Vec<Block> {
     let overall = words::overall(table).map(Block::Text).into_iter();
-    let sentences = words::sentences(table);
     overall
-        .chain((!sentences.is_empty()).then_some(Block::List(sentences)))
+        .chain(Block::list(words::sentences(table)))
         .collect()
 }
 
@@ -564,48 +452,30 @@ fn overview(summary: &RunSummary) -> Section {
         }
     });
     let name = |server: &ServerRecord| Cell::text(&server.id).with(Some(server.title()));
-    let rows = by_place(summary).into_iter().map(|server| Row {
-        tone: if server.is_reference() {
+    let rows = by_place(summary).into_iter().map(|server| {
+        let tone = if server.is_reference() {
             Tone::Aside
         } else {
             Tone::Plain
-        },
-        cells: std::iter::once(name(server))
-            .chain(
-                summary
-                    .tables
-                    .iter()
-                    .map(|table| overview_cell(summary, table, server)),
-            )
-            .collect(),
-        facets: columns::facets(server),
-        ..Row::default()
+        };
+        let cells = summary.tables.iter();
+        let cells = cells.map(|table| overview_cell(summary, table, server));
+        let row = Row::of(iter::once(name(server)).chain(cells));
+        row.tone(tone).facets(columns::facets(server))
     });
-    let everywhere = summary
-        .absences
-        .iter()
-        .filter(|absence| absence.why.workload().is_none());
-    let absent = everywhere.map(|absence| Row {
-        cells: vec![name(&absence.server)],
-        absent: Some(absence.why.label().to_owned()),
-        facets: columns::facets(&absence.server),
-        ..Row::default()
+    let everywhere = summary.absences.iter();
+    let everywhere = everywhere.filter(|absence| absence.why.workload().is_none());
+    let absent = everywhere.map(|absence| {
+        let row = Row::of([name(&absence.server)]).absent(absence.why.label().to_owned());
+        row.facets(columns::facets(&absence.server))
     });
-    let table = Table::with(
-        std::iter::once(Head::words("server")).chain(heads),
-        rows.chain(absent),
-    );
-    Section {
-        id: "overview".into(),
-        title: "At a glance".into(),
-        lead: format!(
-            "Requests per second, median of the rounds, and the rank, or a range such as 1–2 if the data leave the order open. \
-             A bar is the share of the highest rate in its column.{ceiling} The verdict's ratios are taken round by round, so they \
-             may differ from those of the medians.{open}"
-        ),
-        blocks: vec![Block::Table(table)],
-        ..Section::default()
-    }
+    let heads = iter::once(Head::words("server")).chain(heads);
+    let table = Table::with(heads, rows.chain(absent));
+    Section::of("overview", "At a glance", vec![Block::Table(table)]).lead(format!(
+        "Requests per second, median of the rounds, and the rank, or a range such as 1–2 if the data leave the order open. \
+         A bar is the share of the highest rate in its column.{ceiling} The verdict's ratios are taken round by round, so they \
+         may differ from those of the medians.{open}"
+    ))
 }
 
 fn overview_cell(summary: &RunSummary, table: &ResultTable, server: &ServerRecord) -> Cell {

@@ -1,11 +1,12 @@
 //! The matrix of pairs: each ranked server beside each other one, exactly as the ranks tell them apart.
 
 use std::cmp::Ordering;
+use std::iter;
 
 use prony_present::number;
 use prony_present::page::Block;
 use prony_present::table::{Cell, Head, Row, Table};
-use prony_present::words::plural;
+use prony_present::words::{Joined, plural};
 use prony_stats::Beside;
 
 use crate::columns;
@@ -34,16 +35,16 @@ impl<'a> Pairs<'a> {
     /// The pairs of the servers that the table ranks: by their rates, in an open loop by what they do in a second of CPU time.
     /// `None` if it ranks fewer than two.
     pub fn of(table: &'a ResultTable) -> Option<Self> {
-        let (order, figure, ahead) = match (&table.order, table.load.flows) {
-            (Some(order), _) => (order, "rate", ["faster", "slower"]),
-            (None, false) => (
+        let by_cpu = if table.load.flows {
+            "flows per CPU second"
+        } else {
+            "requests per CPU second"
+        };
+        let (order, figure, ahead) = match &table.order {
+            Some(order) => (order, "rate", ["faster", "slower"]),
+            None => (
                 &table.cpu_order,
-                "requests per CPU second",
-                ["cheaper in CPU time", "dearer in CPU time"],
-            ),
-            (None, true) => (
-                &table.cpu_order,
-                "flows per CPU second",
+                by_cpu,
                 ["cheaper in CPU time", "dearer in CPU time"],
             ),
         };
@@ -79,9 +80,8 @@ impl<'a> Pairs<'a> {
         if self.is_large() {
             vec![Block::Fold(TITLE.into(), blocks)]
         } else {
-            std::iter::once(Block::Heading(TITLE.into()))
-                .chain(blocks)
-                .collect()
+            let heading = iter::once(Block::Heading(TITLE.into()));
+            heading.chain(blocks).collect()
         }
     }
 
@@ -157,14 +157,12 @@ impl<'a> Pairs<'a> {
             .rows
             .iter()
             .map(|row| Head::figure(row.server.id.clone()));
-        let rows = self.rows.iter().map(|row| Row {
-            cells: std::iter::once(Cell::text(&row.server.id))
-                .chain(self.rows.iter().map(|column| self.cell(row, column)))
-                .collect(),
-            facets: columns::facets(&row.server),
-            ..Row::default()
+        let rows = self.rows.iter().map(|row| {
+            let cells = self.rows.iter().map(|column| self.cell(row, column));
+            let row_of = Row::of(iter::once(Cell::text(&row.server.id)).chain(cells));
+            row_of.facets(columns::facets(&row.server))
         });
-        Table::with(std::iter::once(Head::words("server")).chain(heads), rows)
+        Table::with(iter::once(Head::words("server")).chain(heads), rows)
     }
 
     fn cell(&self, row: &ServerRow, column: &ServerRow) -> Cell {
@@ -172,22 +170,19 @@ impl<'a> Pairs<'a> {
             return Cell::blank("");
         }
         let Some(pair) = self.beside(row, column) else {
-            return Cell {
-                tip: "Not compared: fewer than two rounds in common".into(),
-                ..Cell::text(number::NONE)
-            };
+            let cell = Cell::text(number::NONE);
+            return cell.tip("Not compared: fewer than two rounds in common");
         };
         let text = match pair.told {
             Ordering::Greater => format!("▲ {}", times(pair.ratio.ratio)),
             Ordering::Less => format!("▼ {}", times(pair.ratio.ratio)),
             Ordering::Equal => "≈".to_owned(),
         };
-        Cell {
-            // Between those that are told apart, which are sorted by their figures.
-            order: (pair.told == Ordering::Equal && self.has_tips()).then_some(1.0),
-            tip: self.tip(row, column, pair),
-            ..Cell::text(text)
-        }
+        // Between those that are told apart, which are sorted by their figures.
+        let order = (pair.told == Ordering::Equal && self.has_tips()).then_some(1.0);
+        Cell::text(text)
+            .order(order)
+            .tip(self.tip(row, column, pair))
     }
 
     /// Whether cells have more than their text, which would make a page of many servers too large.
@@ -206,8 +201,7 @@ impl<'a> Pairs<'a> {
         let rounds = plural(pair.ratio.n, "round");
         let ratio = times(pair.ratio.ratio);
         if self.rows.len() > MOST_WITH_WORDS {
-            let ratio = std::iter::once(ratio).chain(interval);
-            return ratio.collect::<Vec<_>>().join(", ");
+            return iter::once(ratio).chain(interval).joined(", ");
         }
         let (one, other) = (&row.server.id, &column.server.id);
         let [ahead, behind] = self.ahead;
@@ -221,8 +215,7 @@ impl<'a> Pairs<'a> {
             interval,
             Some(rounds),
         ];
-        let figures: Vec<String> = figures.into_iter().flatten().collect();
-        format!("{verdict}: {}", figures.join(", "))
+        format!("{verdict}: {}", figures.into_iter().flatten().joined(", "))
     }
 }
 

@@ -102,11 +102,16 @@ impl Quiet {
             .filter_map(|record| Some((record, record.measurement()?)));
         let trials: Vec<(&TrialRecord, &Measurement)> = trials.collect();
         let by = |is: fn(&NoiseCause) -> bool| {
-            let noisy = trials
-                .iter()
-                .filter(|(record, _)| record.noisy.iter().any(is));
-            noisy.count()
+            let trials = trials.iter();
+            trials
+                .filter(|(record, _)| record.noisy.iter().any(is))
+                .count()
         };
+        let several = trials.iter().filter(|(record, _)| record.noisy.len() > 1);
+        let seen = KINDS.iter().filter_map(|kind| seen(kind, &trials, tables));
+        let mhz = trials
+            .iter()
+            .filter_map(|(_, trial)| trial.noise.frequency_mhz);
         Self {
             disturbance: Disturbance::of(records),
             noisy: by(|_| true),
@@ -114,18 +119,9 @@ impl Quiet {
             by_steal: by(|cause| matches!(cause, NoiseCause::Steal { .. })),
             by_other_programs: by(|cause| matches!(cause, NoiseCause::OtherPrograms { .. })),
             by_warm_up: by(|cause| matches!(cause, NoiseCause::WarmUp { .. })),
-            by_several: trials
-                .iter()
-                .filter(|(record, _)| record.noisy.len() > 1)
-                .count(),
-            seen: KINDS
-                .iter()
-                .filter_map(|kind| seen(kind, &trials, tables))
-                .collect(),
-            frequency_mhz: trials
-                .iter()
-                .filter_map(|(_, trial)| trial.noise.frequency_mhz)
-                .reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))),
+            by_several: several.count(),
+            seen: seen.collect(),
+            frequency_mhz: mhz.reduce(|a, b| (a.0.min(b.0), a.1.max(b.1))),
         }
     }
 }
@@ -142,10 +138,8 @@ fn seen(
     let values: Vec<f64> = amounts.iter().map(|(value, _)| *value).collect();
     let (worst, trial) = amounts.into_iter().max_by(|a, b| a.0.total_cmp(&b.0))?;
     let place = || {
-        let here = |table: &&ResultTable| {
-            table.workload == trial.workload && table.load.same_load(&trial.load)
-        };
-        let table = tables.iter().find(here);
+        let mut tables = tables.iter();
+        let table = tables.find(|table| table.is_of(&trial.workload, &trial.load));
         let table = table.map_or_else(|| trial.workload.clone(), ResultTable::name);
         format!("{}, {table}, round {}", trial.server, trial.round)
     };

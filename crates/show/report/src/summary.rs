@@ -124,9 +124,7 @@ impl RunSummary {
     pub fn missing_from(&self, why: &Why) -> Option<String> {
         let workload = why.workload()?;
         let mut tables = self.tables.iter();
-        let table = tables.find(|table| {
-            table.workload == workload && why.load().is_some_and(|load| load.same_load(&table.load))
-        });
+        let table = tables.find(|it| why.load().is_some_and(|load| it.is_of(workload, load)));
         Some(table.map_or(workload.to_owned(), ResultTable::name))
     }
 

@@ -149,15 +149,30 @@ impl ResultTable {
 
     /// Whether users think between their requests, and so make the rates of all servers alike.
     pub fn is_paced_by_users(&self) -> bool {
-        let ranked = || self.rows.iter().filter(|row| row.band().is_some());
         matches!(self.load.shape, LoadShape::UsersClosed { .. })
-            && ranked().count() > 1
-            && ranked().all(ServerRow::may_be_first)
+            && self.ranked().count() > 1
+            && self.ranked().all(ServerRow::may_be_first)
+    }
+
+    /// The rows with a rank.
+    pub(crate) fn ranked(&self) -> impl Iterator<Item = &ServerRow> {
+        self.rows.iter().filter(|row| row.band().is_some())
+    }
+
+    /// Which rows the rates tell apart, if they rank servers: users who think make them all alike.
+    pub(crate) fn rate_order(&self) -> Option<&RateOrder> {
+        let order = self.order.as_ref();
+        order.filter(|_| !self.is_paced_by_users())
     }
 
     /// Whether its load is an open loop: the rate is the offered one and no server is ranked.
     pub fn is_open(&self) -> bool {
         self.load.shape.is_open()
+    }
+
+    /// Whether it is of this workload under this load.
+    pub fn is_of(&self, workload: &str, load: &LoadSpec) -> bool {
+        self.workload == workload && self.load.same_load(load)
     }
 
     /// A server's row, if it has one.

@@ -3,7 +3,9 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use prony_model::{CEILING, CountedRounds, LoadShape, LoadSpec, Run, Stage, TrialRecord};
+use prony_model::{
+    CEILING, CountedRounds, LoadShape, LoadSpec, Run, Stage, TrialRecord, measures_of,
+};
 use prony_present::load::{Distinction, distinction};
 
 use crate::course::course;
@@ -16,12 +18,10 @@ pub fn tables(run: &Run, trials: &[TrialRecord]) -> Vec<ResultTable> {
     let mut tables: Vec<ResultTable> = groups(run, trials)
         .into_iter()
         .map(|(workload, load)| {
-            let here: Vec<_> = trials
-                .iter()
-                .filter(|record| {
-                    record.trial.workload == workload && record.trial.load.same_load(&load)
-                })
-                .collect();
+            let here = trials.iter().filter(|record| {
+                record.trial.workload == workload && record.trial.load.same_load(&load)
+            });
+            let here: Vec<&TrialRecord> = here.collect();
             let Ranked {
                 rows,
                 order,
@@ -54,20 +54,11 @@ fn tried_rounds(trials: &[&TrialRecord]) -> usize {
 /// Every workload and load that was tried. Trials are shuffled, so the order comes from the servers' lists of verified
 /// workloads, which have the suite's order.
 fn groups(run: &Run, trials: &[TrialRecord]) -> Vec<(String, LoadSpec)> {
-    let mut groups: Vec<(String, LoadSpec)> = Vec::new();
-    for record in trials {
-        let (workload, load) = (&record.trial.workload, &record.trial.load);
-        if !groups
-            .iter()
-            .any(|(w, l)| w == workload && l.same_load(load))
-        {
-            let unseeded = LoadSpec {
-                seed: 0,
-                ..load.clone()
-            };
-            groups.push((workload.clone(), unseeded));
-        }
-    }
+    let groups = measures_of(trials).into_iter().map(|(workload, load)| {
+        let load = load.clone();
+        (workload.to_owned(), LoadSpec { seed: 0, ..load })
+    });
+    let mut groups: Vec<(String, LoadSpec)> = groups.collect();
     let order = workloads(run);
     let place = |workload: &str| {
         let place = order.iter().position(|w| *w == workload);
@@ -181,15 +172,13 @@ fn baseline(run: &Run, rows: &[ServerRow]) -> Option<String> {
 /// of the ceiling's.
 fn relate(run: &Run, rows: &mut [ServerRow], open: bool) {
     let by_round = |row: &ServerRow| row.figures.headline.clone();
-    let ceiling = rows
-        .iter()
-        .find(|row| row.server.is_ceiling() && !open)
-        .map(by_round);
     let baseline = baseline(run, rows);
-    let base = rows
-        .iter()
-        .find(|row| Some(&row.server.id) == baseline.as_ref());
-    let base = base.map(by_round);
+    let is_base = |row: &&ServerRow| Some(&row.server.id) == baseline.as_ref();
+    let ceiling = rows.iter().find(|row| row.server.is_ceiling() && !open);
+    let (ceiling, base) = (
+        ceiling.map(by_round),
+        rows.iter().find(is_base).map(by_round),
+    );
     for row in rows {
         let to = |base: &_| Relative::of(&row.figures.headline, base);
         if !row.server.is_ceiling() {
@@ -205,11 +194,8 @@ fn relate(run: &Run, rows: &mut [ServerRow], open: bool) {
 fn tell_apart(tables: &mut [ResultTable]) {
     for i in 0..tables.len() {
         let same = |other: &&ResultTable| other.workload == tables[i].workload;
-        let loads: Vec<&LoadSpec> = tables
-            .iter()
-            .filter(same)
-            .map(|other| &other.load)
-            .collect();
+        let same = tables.iter().filter(same);
+        let loads: Vec<&LoadSpec> = same.map(|other| &other.load).collect();
         if loads.len() > 1 {
             let Distinction { words, slug: own } = distinction(&tables[i].load, &loads);
             tables[i].slug = slug(&format!("{} {own}", tables[i].workload));

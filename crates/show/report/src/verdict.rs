@@ -2,7 +2,7 @@
 
 use prony_model::{Bound, FigureKind};
 use prony_present::number::{self, count, duration};
-use prony_present::words::list;
+use prony_present::words::{Joined, list};
 use prony_stats::Known;
 
 use crate::counts::CountTable;
@@ -18,21 +18,17 @@ const MOST_NAMED: usize = 4;
 /// The verdict on one workload: `hello: rust-hyper is fastest at 49.9 k requests per second. …`
 pub fn verdict(table: &ResultTable) -> String {
     let first = if table.is_open() {
-        lowest_latency(
-            table,
-            "No server is ranked by rate, because the load sets it.",
-        )
+        let why = "No server is ranked by rate, because the load sets it.";
+        lowest_latency(table, why)
     } else if table.is_paced_by_users() {
-        lowest_latency(
-            table,
-            "The users' think time sets the pace, so the rates separate no servers.",
-        )
+        let why = "The users' think time sets the pace, so the rates separate no servers.";
+        lowest_latency(table, why)
     } else {
         fastest(table)
     };
     let open = open_pairs(table).into_iter().chain(limited(table));
-    let sentences: Vec<String> = std::iter::once(first).chain(open).collect();
-    format!("{}: {}", table.name(), sentences.join(" "))
+    let sentences = std::iter::once(first).chain(open).joined(" ");
+    format!("{}: {sentences}", table.name())
 }
 
 /// The verdict on each workload and load of a run, and what its counts of instructions say.
@@ -71,12 +67,11 @@ pub fn servers<'a>(summary: &RunSummary, ids: impl Iterator<Item = &'a String>) 
     let present = kinds.iter().filter(|(_, count)| *count > 0);
     present
         .map(|(kind, count)| format!("{count} {kind}"))
-        .collect::<Vec<_>>()
-        .join(", ")
+        .joined(", ")
 }
 
 fn fastest(table: &ResultTable) -> String {
-    let ranked = table.rows.iter().filter(|row| row.band().is_some()).count();
+    let ranked = table.ranked().count();
     let first: Vec<&ServerRow> = table.rows.iter().filter(|row| row.may_be_first()).collect();
     let rate = |row: &ServerRow| {
         let more = if row.is_sound() { "" } else { " or more" };
@@ -99,11 +94,8 @@ fn fastest(table: &ResultTable) -> String {
         ),
         // A lower bound far behind may be the fastest too, but that is all that is known of it.
         [highest, others @ ..] if !others.iter().any(|row| row.is_sound()) => {
-            format!(
-                "{} has the highest rate, {}.",
-                highest.server.id,
-                rate(highest)
-            )
+            let id = &highest.server.id;
+            format!("{id} has the highest rate, {}.", rate(highest))
         }
         several => tied(table, several, ranked),
     }
@@ -134,8 +126,7 @@ fn tied(table: &ResultTable, several: &[&ServerRow], ranked: usize) -> String {
         format!("{} ({}{unit})", row.server.id, rate(row))
     });
     let rated: Vec<String> = rated.collect();
-    let names: Vec<&str> = rated.iter().map(String::as_str).collect();
-    match names.as_slice() {
+    match rated.as_slice() {
         all if all.len() == ranked => format!("the rounds do not tell {} apart.", list(all)),
         [one, other] => {
             format!("{one} or {other} may be the fastest: the rounds do not tell them apart.")
@@ -149,8 +140,9 @@ fn tied(table: &ResultTable, several: &[&ServerRow], ranked: usize) -> String {
 
 /// How far the fastest server is ahead: `, 1.23× (95 % interval 1.17–1.30) the rate of go-nethttp, the next`.
 fn ahead_of_next(table: &ResultTable, fastest: &ServerRow) -> String {
-    let mut others = table.rows.iter().filter(|row| row.band().is_some());
-    let next = others.find(|row| row.server.id != fastest.server.id);
+    let next = table
+        .ranked()
+        .find(|row| row.server.id != fastest.server.id);
     let order = table.order.as_ref();
     let Some((next, pair)) = next.zip(order).and_then(|(next, order)| {
         let pair = order.beside(&fastest.server.id, &next.server.id)?;
@@ -211,10 +203,7 @@ fn open_pairs(table: &ResultTable) -> Option<String> {
     if too_few_rounds(table).is_some() {
         return Some("There are too few rounds to rank them all.".to_owned());
     }
-    let order = table
-        .order
-        .as_ref()
-        .filter(|_| !table.is_paced_by_users())?;
+    let order = table.rate_order()?;
     let (pairs, ordered) = (order.order.pairs(), order.order.separated());
     let leading = table.rows.iter();
     let leading = leading.filter(|row| row.may_be_first() && row.is_sound());

@@ -107,10 +107,7 @@ impl Builder<'_> {
             let recorded = match catalog::read(self.store, &listed.id) {
                 Ok(recorded) => recorded,
                 Err(error) => {
-                    self.catalog.left_out.push(LeftOut {
-                        id: listed.id.clone(),
-                        why: error.to_string(),
-                    });
+                    self.catalog.leave_out(&listed.id, &error);
                     continue;
                 }
             };
@@ -148,13 +145,12 @@ impl Builder<'_> {
         if let Some(previous) = previous {
             digest.change = self.runs(previous, recorded, WITH_BEFORE)?;
         }
-        let latest = match latest {
-            Some(latest) if latest.run.id != run.id => {
-                let kind = "with the latest run";
-                self.runs(recorded, latest, kind)?
-                    .map(|_| latest.run.id.as_str())
+        let latest = match latest.filter(|latest| latest.run.id != run.id) {
+            Some(latest) => {
+                let change = self.runs(recorded, latest, "with the latest run")?;
+                change.map(|_| latest.run.id.as_str())
             }
-            _ => None,
+            None => None,
         };
         let links = RunLinks {
             change: digest.change.as_ref(),

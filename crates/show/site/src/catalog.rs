@@ -85,6 +85,20 @@ impl Compared {
 }
 
 impl Catalog {
+    /// Keeps only these runs, those that cannot be read among them.
+    pub fn keep(&mut self, is_kept: impl Fn(&str) -> bool) {
+        self.runs.retain(|digest| is_kept(&digest.run.id));
+        self.left_out.retain(|left_out| is_kept(&left_out.id));
+    }
+
+    /// Leaves a run out.
+    pub fn leave_out(&mut self, id: &str, why: &dyn std::error::Error) {
+        self.left_out.push(LeftOut {
+            id: id.to_owned(),
+            why: why.to_string(),
+        });
+    }
+
     /// A run.
     pub fn run(&self, id: &str) -> Option<&RunDigest> {
         self.runs.iter().find(|digest| digest.run.id == id)

@@ -3,9 +3,9 @@
 use maud::{Markup, html};
 
 use super::{
-    Axis, Chart, Dot, HEADING, NOTE, NOTE_LETTERS, anchor, heading, heading_lines, notes, tenth,
+    Axis, Chart, Dot, HEADING, NOTE, anchor, heading, heading_lines, note_lines, notes, tenth,
 };
-use crate::terminal::{cut, wrapped};
+use crate::terminal::cut;
 
 /// How large a chart of curves is, and where the names of its curves are.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -135,11 +135,7 @@ impl CurveChart {
             Frame::Wide => (HEIGHT, self.wide_words()),
             Frame::Narrow => {
                 let below = plot.bottom + 42.0 + NOTE * legend.len() as f64;
-                let said = if self.subtitle.is_empty() {
-                    Vec::new()
-                } else {
-                    wrapped(&self.subtitle, NOTE_LETTERS)
-                };
+                let said = note_lines(&self.subtitle);
                 let words = html! {
                     (heading(&heading_lines(&self.title), EDGE))
                     (self.legend(&legend, plot.bottom + 42.0))
@@ -160,13 +156,7 @@ impl CurveChart {
             (words)
             @if let Some((at, name)) = &self.point { (self.point(*at, name)) }
         };
-        Chart {
-            title: self.title.clone(),
-            description: self.description.clone(),
-            width: plot.width,
-            height: tenth(height),
-            body,
-        }
+        Chart::of(&self.title, &self.description, [plot.width, height], body)
     }
 
     fn plot(&self) -> Plot {

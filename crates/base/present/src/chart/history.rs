@@ -77,13 +77,7 @@ impl HistoryChart {
             @for (i, point) in self.points.iter().enumerate() { (self.point(i, point)) }
             (self.legend())
         };
-        Chart {
-            title: self.title.clone(),
-            description: self.description.clone(),
-            width: WIDTH,
-            height: HEIGHT,
-            body,
-        }
+        Chart::of(&self.title, &self.description, [WIDTH, HEIGHT], body)
     }
 
     /// Where a run is. Runs are equally far apart, because many may be of one day.

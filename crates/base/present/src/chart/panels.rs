@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use maud::{Markup, html};
 
 use super::{
-    Axis, Chart, Dot, HEADING, NOTE, NOTE_LETTERS, heading, heading_lines, legend, notes, tenth,
+    Axis, Chart, Dot, HEADING, NOTE, heading, heading_lines, legend, note_lines, notes, tenth,
 };
-use crate::terminal::{cut, wrapped};
+use crate::terminal::cut;
 
 const WIDTH: f64 = 360.0;
 const EDGE: f64 = 8.0;
@@ -104,11 +104,7 @@ impl PanelChart {
         for (i, panel) in self.panels.iter().enumerate() {
             self.panel(panel, self.plot(i, top), &mut drawn);
         }
-        let said = if self.note.is_empty() {
-            Vec::new()
-        } else {
-            wrapped(&self.note, NOTE_LETTERS)
-        };
+        let said = note_lines(&self.note);
         let body = html! {
             (heading(&title, EDGE))
             (legend(&self.legend, EDGE, below_heading))
@@ -119,13 +115,8 @@ impl PanelChart {
             text class="axis-title" x=(WIDTH / 2.0) y=(tenth(bottom + 31.0)) text-anchor="middle" { (self.x.title) }
             (notes(&said, EDGE, bottom + AXIS))
         };
-        Chart {
-            title: self.title.clone(),
-            description: self.description.clone(),
-            width: WIDTH,
-            height: tenth(bottom + AXIS + 6.0 + NOTE * said.len() as f64),
-            body,
-        }
+        let height = bottom + AXIS + 6.0 + NOTE * said.len() as f64;
+        Chart::of(&self.title, &self.description, [WIDTH, height], body)
     }
 
     /// From one line of panels to the next.

@@ -163,13 +163,7 @@ impl RowChart {
             (marks.draw())
             (self.words(&rows))
         };
-        Chart {
-            title: self.title.clone(),
-            description: self.description.clone(),
-            width: WIDTH,
-            height: tenth(ends + AXIS),
-            body,
-        }
+        Chart::of(&self.title, &self.description, [WIDTH, ends + AXIS], body)
     }
 
     fn grid(&self, top: f64, bottom: f64) -> Markup {

@@ -71,13 +71,8 @@ impl ScatterChart {
             (self.names(&placed))
             (notes(&said, EDGE, bottom + 40.0))
         };
-        Chart {
-            title: self.title.clone(),
-            description: self.description.clone(),
-            width: WIDTH,
-            height: tenth(bottom + 46.0 + NOTE * said.len() as f64),
-            body,
-        }
+        let height = bottom + 46.0 + NOTE * said.len() as f64;
+        Chart::of(&self.title, &self.description, [WIDTH, height], body)
     }
 
     fn at(&self, x: f64, y: f64, top: f64, bottom: f64) -> (f64, f64) {

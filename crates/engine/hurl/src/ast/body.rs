@@ -3,19 +3,14 @@
 use super::{Placeholder, Template};
 use crate::position::Position;
 
-/// A body.
 #[derive(Clone, Debug)]
 pub struct Body {
-    /// What it is.
     pub value: BodyValue,
-    /// Where it is.
     pub position: Position,
 }
 
-/// What a body is.
 #[derive(Clone, Debug)]
 pub enum BodyValue {
-    /// JSON with placeholders.
     Json(Json),
     /// An XML document, as it is.
     Xml(String),
@@ -24,34 +19,20 @@ pub enum BodyValue {
     /// A text between lines of three backticks.
     Multiline(Multiline),
     /// `base64,…;` or `hex,…;`
-    Bytes(Bytes),
+    Bytes(Vec<u8>),
     /// `file,name;`
     File(Template),
-}
-
-/// Bytes, from their digits.
-#[derive(Clone, Debug)]
-pub struct Bytes {
-    /// The bytes.
-    pub value: Vec<u8>,
-    /// Where the digits are.
-    pub position: Position,
 }
 
 /// A text between lines of three backticks.
 #[derive(Clone, Debug)]
 pub enum Multiline {
-    /// Without a hint.
     Text(Template),
-    /// `json`
     Json(Template),
-    /// `xml`
     Xml(Template),
     /// `raw`, in which `{{` is a text.
     Raw(String),
-    /// `graphql`
     GraphQl {
-        /// The query.
         query: Template,
         /// The value of `variables`, without white space.
         variables: Option<Json>,
@@ -61,11 +42,9 @@ pub enum Multiline {
 /// JSON with placeholders, as pieces of its text.
 #[derive(Clone, Debug, Default)]
 pub struct Json {
-    /// The pieces, in their order.
     pub pieces: Vec<JsonPiece>,
 }
 
-/// A piece of JSON.
 #[derive(Clone, Debug)]
 pub enum JsonPiece {
     /// A text, as it is.

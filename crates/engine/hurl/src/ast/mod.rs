@@ -1,4 +1,33 @@
 //! What a Hurl file says: entries with requests and expected responses, without its white space and comments.
+#![allow(
+    missing_docs,
+    reason = "the fields and variants have the names of Hurl's grammar and of its keywords"
+)]
+
+/// Defines an enum of keywords.
+macro_rules! keywords {
+    ($(#[$doc:meta])* $type:ident { $($variant:ident = $keyword:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum $type { $($variant,)* }
+
+        impl $type {
+            /// All, with their keywords.
+            pub(crate) const ALL: &'static [(&'static str, Self)] =
+                &[$(($keyword, Self::$variant),)*];
+
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$variant => $keyword,)* }
+            }
+        }
+    };
+}
+
+/// What has this keyword.
+pub(crate) fn named<T: Copy>(keyword: &str, all: &[(&str, T)]) -> Option<T> {
+    let mut all = all.iter();
+    all.find_map(|(known, value)| (*known == keyword).then_some(*value))
+}
 
 mod body;
 mod entry;
@@ -8,19 +37,19 @@ mod predicate;
 mod query;
 mod template;
 
-pub use body::{Body, BodyValue, Bytes, Json, JsonPiece, Multiline};
+pub use body::{Body, BodyValue, Json, JsonPiece, Multiline};
 pub use entry::{
-    Assert, Capture, Entry, FilenameParam, HurlFile, KeyValue, MultipartParam, Request, Response,
-    Status, StatusValue, Version, VersionValue,
+    Assert, Capture, Entry, FilenameParam, HttpVersion, HurlFile, KeyValue, MultipartParam,
+    Request, Response, Status, StatusValue,
 };
-pub use filter::{Filter, FilterValue};
+pub use filter::{Filter, FilterValue, PlainFilter, TextFilter};
 pub use option::{
-    Count, CountOption, Duration, DurationOption, DurationUnit, EntryOption, FileOption,
-    FlagOption, OptionValue, Setting, TextOption, VariableDefinition, VariableValue, Verbosity,
+    Count, CountOption, DurationOption, EntryOption, FlagOption, OptionValue, Setting, TextOption,
+    VariableDefinition, VariableValue,
 };
-pub use predicate::{Number, Predicate, PredicateValue, Test};
+pub use predicate::{Comparison, Predicate, PredicateValue, Property, Test};
 pub use query::{
-    CertificateField, CookieAttribute, CookiePath, JsonPath, Query, QueryValue, RegexLiteral,
-    RegexTemplate, RegexValue,
+    Compiled, CookieAttribute, CookiePath, JsonPath, PlainQuery, Query, QueryValue, RegexTemplate,
+    RegexValue,
 };
 pub use template::{Expression, Placeholder, Template, TemplateElement};

@@ -1,151 +1,91 @@
 //! Queries: what is taken from a response.
 
+use std::str::FromStr;
+
 use super::Template;
 use crate::position::Position;
 
-/// What is taken from a response.
 #[derive(Clone, Debug)]
 pub struct Query {
-    /// What it is.
     pub value: QueryValue,
-    /// Where it is.
     pub position: Position,
 }
 
-/// The kinds of queries.
 #[derive(Clone, Debug)]
-#[allow(missing_docs, reason = "each has the name of its keyword")]
 pub enum QueryValue {
-    Status,
-    Version,
-    Url,
+    Plain(PlainQuery),
     Header(Template),
     Cookie(CookiePath),
-    Body,
     XPath(Template),
     JsonPath(JsonPath),
     Regex(RegexValue),
     Variable(Template),
-    Duration,
-    Bytes,
-    RawBytes,
-    Sha256,
-    Md5,
-    Certificate(CertificateField),
-    Ip,
-    Redirects,
+    Certificate,
 }
 
-impl QueryValue {
-    /// The keyword.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Self::Status => "status",
-            Self::Version => "version",
-            Self::Url => "url",
-            Self::Header(_) => "header",
-            Self::Cookie(_) => "cookie",
-            Self::Body => "body",
-            Self::XPath(_) => "xpath",
-            Self::JsonPath(_) => "jsonpath",
-            Self::Regex(_) => "regex",
-            Self::Variable(_) => "variable",
-            Self::Duration => "duration",
-            Self::Bytes => "bytes",
-            Self::RawBytes => "rawbytes",
-            Self::Sha256 => "sha256",
-            Self::Md5 => "md5",
-            Self::Certificate(_) => "certificate",
-            Self::Ip => "ip",
-            Self::Redirects => "redirects",
-        }
+keywords! {
+    /// Queries without an argument.
+    PlainQuery {
+        Status = "status",
+        Version = "version",
+        Url = "url",
+        Body = "body",
+        Duration = "duration",
+        Bytes = "bytes",
+        RawBytes = "rawbytes",
+        Sha256 = "sha256",
+        Md5 = "md5",
+        Ip = "ip",
+        Redirects = "redirects",
     }
 }
 
 /// `"name[attribute]"`
 #[derive(Clone, Debug)]
 pub struct CookiePath {
-    /// The cookie's name.
     pub name: Template,
-    /// The attribute, or its value if there is none.
-    pub attribute: Option<CookieAttribute>,
+    pub attribute: CookieAttribute,
 }
 
-/// What is taken from a cookie.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "RFC 6265 defines them")]
-pub enum CookieAttribute {
-    Value,
-    Expires,
-    MaxAge,
-    Domain,
-    Path,
-    Secure,
-    HttpOnly,
-    SameSite,
+keywords! {
+    /// What is taken from a cookie (RFC 6265).
+    CookieAttribute {
+        Value = "value",
+        Expires = "expires",
+        MaxAge = "max-age",
+        Domain = "domain",
+        Path = "path",
+        Secure = "secure",
+        HttpOnly = "httponly",
+        SameSite = "samesite",
+    }
 }
 
-/// What is taken from a server's certificate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "RFC 5280 defines them")]
-pub enum CertificateField {
-    Subject,
-    Issuer,
-    StartDate,
-    ExpireDate,
-    SerialNumber,
-    SubjectAltName,
-    Value,
-}
-
-/// A regular expression.
 #[derive(Clone, Debug)]
 pub enum RegexValue {
     /// `"…"`
     Template(RegexTemplate),
     /// `/…/`
-    Literal(RegexLiteral),
+    Literal(regex::Regex),
 }
 
 /// `"…"`, a regular expression with placeholders.
-#[derive(Clone, Debug)]
-pub struct RegexTemplate {
-    /// The text.
-    pub template: Template,
-    /// The expression, if there is no placeholder in the text and it is valid.
-    pub(crate) regex: Option<regex::Regex>,
-}
-
-impl RegexTemplate {
-    pub(crate) fn new(template: Template) -> Self {
-        let regex = template
-            .literal()
-            .and_then(|pattern| regex::Regex::new(pattern).ok());
-        Self { template, regex }
-    }
-}
+pub type RegexTemplate = Compiled<regex::Regex>;
 
 /// A JSONPath with placeholders.
+pub type JsonPath = Compiled<serde_json_path::JsonPath>;
+
+/// A text with placeholders that means a `T`.
 #[derive(Clone, Debug)]
-pub struct JsonPath {
-    /// The text.
+pub struct Compiled<T> {
     pub template: Template,
-    /// The path, if there is no placeholder in the text and it is valid.
-    pub(crate) path: Option<serde_json_path::JsonPath>,
+    /// What it means, if there is no placeholder in the text and it is valid.
+    pub(crate) value: Option<T>,
 }
 
-impl JsonPath {
+impl<T: FromStr> Compiled<T> {
     pub(crate) fn new(template: Template) -> Self {
-        let path = template
-            .literal()
-            .and_then(|path| serde_json_path::JsonPath::parse(path).ok());
-        Self { template, path }
+        let value = template.literal().and_then(|text| text.parse().ok());
+        Self { template, value }
     }
-}
-
-/// `/…/`
-#[derive(Clone, Debug)]
-pub struct RegexLiteral {
-    /// The compiled expression.
-    pub regex: regex::Regex,
 }

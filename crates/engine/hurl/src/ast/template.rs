@@ -5,7 +5,6 @@ use crate::position::Position;
 /// A text in which `{{name}}` stands for the value of a variable.
 #[derive(Clone, Debug)]
 pub struct Template {
-    /// Texts and placeholders, in their order.
     pub elements: Vec<TemplateElement>,
     /// Where it is, with its quotes.
     pub position: Position,
@@ -30,21 +29,17 @@ impl Template {
     }
 }
 
-/// A piece of a template.
 #[derive(Clone, Debug)]
 pub enum TemplateElement {
     /// A text, without escapes.
     Text(String),
-    /// A placeholder for a value.
     Placeholder(Placeholder),
 }
 
 /// The content of `{{` and `}}`.
 #[derive(Clone, Debug)]
 pub struct Placeholder {
-    /// What its value is.
     pub expression: Expression,
-    /// Where the expression is.
     pub position: Position,
 }
 

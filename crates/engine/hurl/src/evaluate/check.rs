@@ -1,6 +1,6 @@
 //! Captures and asserts on a response.
 
-use similar::{ChangeTag, DiffTag, TextDiff};
+use similar::{DiffTag, TextDiff};
 
 use super::failure::{Failure, fail};
 use super::filter;
@@ -9,7 +9,7 @@ use super::response::{Cache, Redirect, Response};
 use super::scope::{Environment, Scope};
 use super::value::{Value, hexadecimal};
 use super::variables::Variables;
-use crate::ast::{self, Assert, Body, BodyValue, Capture, KeyValue, StatusValue, VersionValue};
+use crate::ast::{self, Assert, Body, Capture, KeyValue, StatusValue};
 use crate::position::Position;
 
 const WRONG_BODY: &str = "Assert body value";
@@ -18,51 +18,35 @@ const WRONG_BODY: &str = "Assert body value";
 #[derive(Debug)]
 pub struct Evaluation<'a> {
     pub(super) response: &'a Response<'a>,
-    pub(super) redirects: &'a [Redirect],
+    /// The responses before it.
+    pub redirects: &'a [Redirect],
+    /// Whether a JSONPath that finds one value gives it, and not a list of it.
+    pub coerces_json_path: bool,
     pub(super) cache: Cache,
-    pub(super) coerces_json_path: bool,
 }
 
 impl<'a> Evaluation<'a> {
-    /// The evaluation of a response. A JSONPath that finds one value gives it, and not a list of it.
+    /// The evaluation of a response to the first request of an entry.
     pub fn new(response: &'a Response<'a>) -> Self {
         Self {
             response,
             redirects: &[],
-            cache: Cache::default(),
             coerces_json_path: true,
+            cache: Cache::default(),
         }
-    }
-
-    /// The same, but a JSONPath always gives a list: the option `no-jsonpath-coercion`.
-    #[must_use]
-    pub fn without_json_path_coercion(self) -> Self {
-        Self {
-            coerces_json_path: false,
-            ..self
-        }
-    }
-
-    /// The same, but these responses came before it.
-    #[must_use]
-    pub fn after_redirects(self, redirects: &'a [Redirect]) -> Self {
-        Self { redirects, ..self }
     }
 
     /// Checks the version and the status. If one is wrong, nothing else is to be checked.
     pub fn status_line(&self, expected: &ast::Response) -> Vec<Failure> {
         let mut failures = Vec::new();
-        let expected_version = match expected.version.value {
-            VersionValue::Any => self.response.version.number(),
-            VersionValue::Http10 => "1.0",
-            VersionValue::Http11 => "1.1",
-            VersionValue::Http2 => "2",
-            VersionValue::Http3 => "3",
-        };
-        if expected_version != self.response.version.number() {
-            let reason = format!("actual value is <HTTP/{}>", self.response.version.number());
-            let position = expected.version.position;
-            failures.push(Failure::new(position, "Assert HTTP version", reason));
+        let actual = self.response.version;
+        if expected.version.is_some_and(|version| version != actual) {
+            let actual = format_args!("HTTP/{}", actual.name());
+            failures.push(Failure::actual(
+                expected.position,
+                "Assert HTTP version",
+                actual,
+            ));
         }
         let is_expected = |status| status == u64::from(self.response.status);
         if matches!(expected.status.value, StatusValue::Exactly(status) if !is_expected(status)) {
@@ -72,10 +56,6 @@ impl<'a> Evaluation<'a> {
     }
 
     /// Captures, then checks the header fields, the body and the asserts. The first capture that fails ends the entry.
-    ///
-    /// # Errors
-    ///
-    /// The failures, in their order. The variables have the captures before the first failure of one.
     pub fn content(
         &self,
         expected: &ast::Response,
@@ -127,20 +107,16 @@ impl<'a> Evaluation<'a> {
 
     /// Checks the header fields, the body and the asserts.
     fn asserts(&self, expected: &ast::Response, scope: &mut Scope<'_>) -> Vec<Failure> {
-        let headers = expected
-            .headers
-            .iter()
-            .map(|header| self.header_field(header, scope).err());
-        let mut failures: Vec<Failure> = headers.flatten().collect();
+        let mut failures = Vec::new();
+        for header in &expected.headers {
+            failures.extend(self.header_field(header, scope).err());
+        }
         if let Some(body) = &expected.body {
             failures.extend(self.body(body, scope).err());
         }
-        failures.extend(
-            expected
-                .asserts
-                .iter()
-                .filter_map(|assert| self.assert(assert, scope).err()),
-        );
+        for assert in &expected.asserts {
+            failures.extend(self.assert(assert, scope).err());
+        }
         failures
     }
 
@@ -149,21 +125,19 @@ impl<'a> Evaluation<'a> {
         let expected = scope.text(&header.value)?;
         let name = scope.text(&header.key)?;
         let values: Vec<&str> = self.response.header(&name).collect();
+        if values.contains(&expected.as_str()) {
+            return Ok(());
+        }
         let actual = match values.as_slice() {
-            values if values.contains(&expected.as_str()) => return Ok(()),
             [] => {
                 let reason = "this header has not been found in the response";
                 return fail(header.key.position, "Header not found", reason);
             }
             [value] => (*value).to_owned(),
-            values => {
-                let quoted: Vec<String> =
-                    values.iter().map(|value| format!("\"{value}\"")).collect();
-                format!("[{}]", quoted.join(", "))
-            }
+            values => format!("{values:?}"),
         };
-        let reason = format!("actual value is <{actual}>");
-        fail(header.value.position, "Assert header value", reason)
+        let position = header.value.position;
+        Err(Failure::actual(position, "Assert header value", actual))
     }
 
     fn body(&self, body: &Body, scope: &mut Scope<'_>) -> Result<(), Failure> {
@@ -172,12 +146,8 @@ impl<'a> Evaluation<'a> {
             if expected == self.response.body {
                 return Ok(());
             }
-            let position = match &body.value {
-                BodyValue::Bytes(bytes) => bytes.position,
-                _ => body.position,
-            };
             let actual = hexadecimal(self.response.body);
-            return fail(position, WRONG_BODY, format!("actual value is <{actual}>"));
+            return Err(Failure::actual(body.position, WRONG_BODY, actual));
         };
         let start = body.position;
         let actual = self.cache.text(self.response, start)?;
@@ -185,7 +155,7 @@ impl<'a> Evaluation<'a> {
             return Ok(());
         }
         if !actual.contains('\n') && !expected.contains('\n') {
-            return fail(position, WRONG_BODY, format!("actual value is <{actual}>"));
+            return Err(Failure::actual(position, WRONG_BODY, actual));
         }
         let (hunk, line) = first_hunk(&expected, actual);
         let position = Position {
@@ -214,29 +184,15 @@ impl<'a> Evaluation<'a> {
 fn first_hunk(expected: &str, actual: &str) -> (String, usize) {
     let diff = TextDiff::from_lines(expected, actual);
     let groups = diff.grouped_ops(0);
-    let Some(operations) = groups.first() else {
-        return (String::new(), 0);
-    };
-    let mut hunk = String::new();
-    for change in operations
-        .iter()
-        .flat_map(|operation| diff.iter_changes(operation))
-    {
-        let sign = match change.tag() {
-            ChangeTag::Delete => '-',
-            ChangeTag::Insert => '+',
-            ChangeTag::Equal => ' ',
-        };
-        hunk.push(sign);
-        hunk.push_str(change.value().trim_end_matches('\n'));
-        hunk.push('\n');
-    }
-    let changed = operations
-        .iter()
-        .find(|operation| operation.tag() != DiffTag::Equal);
-    let line = changed.map_or(0, |operation| match operation.tag() {
-        DiffTag::Insert => operation.old_range().start.saturating_sub(1),
-        _ => operation.old_range().start,
+    let operations = groups.first().map_or(&[][..], Vec::as_slice);
+    let changes = operations.iter().flat_map(|it| diff.iter_changes(it));
+    let lines = changes.map(|change| {
+        let line = change.value().trim_end_matches('\n');
+        format!("{}{line}\n", change.tag())
     });
-    (hunk, line)
+    let line = operations.first().map_or(0, |first| match first.tag() {
+        DiffTag::Insert => first.old_range().start.saturating_sub(1),
+        _ => first.old_range().start,
+    });
+    (lines.collect(), line)
 }

@@ -21,23 +21,19 @@ pub(super) fn attribute(
         return Ok(None);
     };
     let (value, attributes) = cookie.split_once(';').unwrap_or((cookie, ""));
-    let text = |name| {
-        with_value(attributes, name)
-            .next()
-            .map(|value| Value::Text(value.to_owned()))
-    };
-    let flag = |name| is_flag(attributes, name).then_some(Value::Unit);
+    let mut values = with_value(attributes, attribute.name());
     Ok(match attribute {
         CookieAttribute::Value => Some(Value::Text(value.to_owned())),
-        CookieAttribute::Domain => text("Domain"),
-        CookieAttribute::Path => text("Path"),
-        CookieAttribute::SameSite => text("SameSite"),
-        CookieAttribute::Secure => flag("Secure"),
-        CookieAttribute::HttpOnly => flag("HttpOnly"),
-        CookieAttribute::MaxAge => with_value(attributes, "Max-Age")
+        CookieAttribute::Domain | CookieAttribute::Path | CookieAttribute::SameSite => {
+            values.next().map(|value| Value::Text(value.to_owned()))
+        }
+        CookieAttribute::Secure | CookieAttribute::HttpOnly => {
+            is_flag(attributes, attribute.name()).then_some(Value::Unit)
+        }
+        CookieAttribute::MaxAge => values
             .find_map(|value| value.parse::<i64>().ok())
             .map(Value::integer),
-        CookieAttribute::Expires => match with_value(attributes, "Expires").next() {
+        CookieAttribute::Expires => match values.next() {
             None => None,
             Some(value) => match date::cookie_expires(value) {
                 Some(date) => Some(Value::Date(date)),

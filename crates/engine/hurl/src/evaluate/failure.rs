@@ -16,8 +16,6 @@ pub struct Failure {
     pub reason: String,
 }
 
-pub(super) const INVALID_REGEX: &str = "Invalid regex";
-
 impl Failure {
     /// A failure at `position`.
     pub fn new(position: Position, title: &'static str, reason: impl Into<String>) -> Self {
@@ -30,8 +28,16 @@ impl Failure {
 
     /// A response with another status.
     pub fn status(expected: &Status, actual: u16) -> Self {
-        let reason = format!("actual value is <{actual}>");
-        Self::new(expected.position, "Assert status code", reason)
+        Self::actual(expected.position, "Assert status code", actual)
+    }
+
+    /// A value that is not the expected one.
+    pub(super) fn actual(
+        position: Position,
+        title: &'static str,
+        actual: impl fmt::Display,
+    ) -> Self {
+        Self::new(position, title, format!("actual value is <{actual}>"))
     }
 }
 

@@ -4,18 +4,18 @@ use std::fmt;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{GeneralPurpose, STANDARD, URL_SAFE_NO_PAD};
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 
 use super::failure::{Failure, fail};
 use super::query::{first_group, json_path};
 use super::scope::Scope;
-use super::value::{Number, Value, hexadecimal};
+use super::value::{Value, hexadecimal};
 use super::{date, html, url};
-use crate::ast::{Filter, FilterValue, JsonPath, Template};
+use crate::ast::{Filter, FilterValue, JsonPath, PlainFilter, TextFilter};
+use crate::number::Number;
 
 pub(super) const TITLE: &str = "Filter error";
 pub(super) const WITHOUT_INPUT: &str = "missing value to apply filter";
-const NOT_BASE64: &str = "string is not base64";
 
 type Filtered = Result<Option<Value>, Failure>;
 
@@ -51,46 +51,12 @@ struct Input<'a> {
 impl Input<'_> {
     fn filtered(self, scope: &mut Scope<'_>) -> Filtered {
         let value = match &self.filter.value {
-            FilterValue::Base64Decode => {
-                Value::Bytes(self.base64_decoded("base64 string", &STANDARD, NOT_BASE64)?)
+            FilterValue::Plain(filter) => self.plain(*filter, scope)?,
+            FilterValue::Text(filter, text) => {
+                let text = scope.text(text)?;
+                return self.with_text(*filter, &text);
             }
-            FilterValue::Base64UrlSafeDecode => Value::Bytes(self.base64_decoded(
-                "string",
-                &URL_SAFE_NO_PAD,
-                "base64 string contains padding",
-            )?),
-            FilterValue::Base64Encode => Value::Text(STANDARD.encode(self.bytes()?)),
-            FilterValue::Base64UrlSafeEncode => Value::Text(URL_SAFE_NO_PAD.encode(self.bytes()?)),
-            FilterValue::CharsetDecode(encoding) | FilterValue::Decode(encoding) => {
-                let encoding = scope.text(encoding)?;
-                self.charset_decoded(encoding)?
-            }
-            FilterValue::Count => Value::integer(self.count()?),
-            FilterValue::DateFormat(format) | FilterValue::Format(format) => {
-                self.date_text(format, scope)?
-            }
-            FilterValue::ToDate(format) => self.parsed_date(format, scope)?,
-            FilterValue::DaysAfterNow => {
-                Value::integer((self.date()? - DateTime::<Utc>::from(scope.now())).num_days())
-            }
-            FilterValue::DaysBeforeNow => {
-                Value::integer((DateTime::<Utc>::from(scope.now()) - self.date()?).num_days())
-            }
-            FilterValue::First => {
-                self.element(|values| values.first(), |_| "list is empty".into())?
-            }
-            FilterValue::Last => {
-                self.element(|values| values.last(), |_| "list is empty".into())?
-            }
-            FilterValue::Nth(index) => {
-                let index = scope.index(index)?;
-                self.element(
-                    |values| nth(values, index),
-                    |size| format!("out of bound - size is {size}"),
-                )?
-            }
-            FilterValue::HtmlEscape => Value::Text(html::escaped(self.text()?)),
-            FilterValue::HtmlUnescape => Value::Text(html::unescaped(self.text()?)),
+            FilterValue::Nth(index) => self.nth(scope.index(index)?)?,
             FilterValue::JsonPath(path) => return self.json_path(path, scope),
             FilterValue::Regex(regex) => {
                 let regex = scope.regex(regex)?;
@@ -103,40 +69,72 @@ impl Input<'_> {
                 let (pattern, new) = (scope.regex(pattern)?, scope.text(new)?);
                 Value::Text(pattern.replace_all(self.text()?, new).into_owned())
             }
-            FilterValue::Split(separator) => {
-                let separator = scope.text(separator)?;
-                Value::List(
-                    self.text()?
-                        .split(&separator)
-                        .map(|part| Value::Text(part.to_owned()))
-                        .collect(),
-                )
-            }
-            FilterValue::ToFloat => self.float()?,
-            FilterValue::ToInt => self.integer()?,
-            FilterValue::ToHex => Value::Text(hexadecimal(self.bytes()?)),
-            FilterValue::ToString => match self.value.rendered() {
+        };
+        Ok(Some(value))
+    }
+
+    fn plain(&self, filter: PlainFilter, scope: &mut Scope<'_>) -> Result<Value, Failure> {
+        Ok(match filter {
+            PlainFilter::Base64Decode => self.base64_decoded("base64 string", &STANDARD)?,
+            PlainFilter::Base64UrlSafeDecode => self.base64_decoded("string", &URL_SAFE_NO_PAD)?,
+            PlainFilter::Base64Encode => Value::Text(STANDARD.encode(self.bytes()?)),
+            PlainFilter::Base64UrlSafeEncode => Value::Text(URL_SAFE_NO_PAD.encode(self.bytes()?)),
+            PlainFilter::Count => Value::integer(self.count()?),
+            PlainFilter::DaysAfterNow => Value::integer(self.after_now(scope)?.num_days()),
+            PlainFilter::DaysBeforeNow => Value::integer(-self.after_now(scope)?.num_days()),
+            PlainFilter::First => self.nth(0)?,
+            PlainFilter::Last => self.nth(-1)?,
+            PlainFilter::HtmlEscape => Value::Text(html::escaped(self.text()?)),
+            PlainFilter::HtmlUnescape => Value::Text(html::unescaped(self.text()?)),
+            PlainFilter::ToFloat => self.float()?,
+            PlainFilter::ToInt => self.integer()?,
+            PlainFilter::ToHex => Value::Text(hexadecimal(self.bytes()?)),
+            PlainFilter::ToString => match self.value.rendered() {
                 Some(text) => Value::Text(text),
-                None => {
-                    return self.invalid(format!(
-                        "{} can not be converted to a string",
-                        self.value.described()
-                    ));
-                }
+                None => return self.not("can not be converted to a string"),
             },
-            FilterValue::UrlDecode => Value::Text(url::decoded(self.text()?)),
-            FilterValue::UrlEncode => Value::Text(url::encoded(self.text()?)),
-            FilterValue::UrlQueryParam(name) => return self.url_parameter(name, scope),
-            FilterValue::Utf8Decode => {
+            PlainFilter::UrlDecode => Value::Text(url::decoded(self.text()?)),
+            PlainFilter::UrlEncode => Value::Text(url::encoded(self.text()?)),
+            PlainFilter::Utf8Decode => {
                 Value::Text(String::from_utf8_lossy(self.bytes()?).into_owned())
             }
-            FilterValue::Utf8Encode => Value::Bytes(self.text()?.as_bytes().to_vec()),
-            FilterValue::Location => match &self.value {
+            PlainFilter::Utf8Encode => Value::Bytes(self.text()?.as_bytes().to_vec()),
+            PlainFilter::Location => match &self.value {
                 Value::Redirect(redirect) => Value::Text(redirect.location.clone()),
                 _ => return self.wrong_type("http response"),
             },
-            FilterValue::XPath(_) => {
-                let reason = format!("the filter {} is not supported", self.filter.value.name());
+        })
+    }
+
+    fn with_text(&self, filter: TextFilter, argument: &str) -> Filtered {
+        let value = match filter {
+            TextFilter::CharsetDecode | TextFilter::Decode => self.charset_decoded(argument)?,
+            TextFilter::DateFormat | TextFilter::Format => {
+                match date::formatted(self.date()?, argument) {
+                    Some(text) => Value::Text(text),
+                    None => {
+                        return self.fail(format!("date format <{argument}> is not supported"));
+                    }
+                }
+            }
+            TextFilter::ToDate => {
+                let text = self.text()?;
+                match date::parsed(text, argument) {
+                    Some(date) => Value::Date(date),
+                    None => {
+                        return self.fail(format!(
+                            "value <{text}> could not be parsed with <{argument}> format"
+                        ));
+                    }
+                }
+            }
+            TextFilter::Split => {
+                let parts = self.text()?.split(argument);
+                Value::List(parts.map(|part| Value::Text(part.to_owned())).collect())
+            }
+            TextFilter::UrlQueryParam => return self.url_parameter(argument),
+            TextFilter::XPath => {
+                let reason = "the filter xpath is not supported";
                 return fail(self.filter.position, "Unsupported by Prony", reason);
             }
         };
@@ -152,6 +150,11 @@ impl Input<'_> {
 
     fn invalid<T>(&self, reason: impl fmt::Display) -> Result<T, Failure> {
         self.fail(format!("invalid filter input: {reason}"))
+    }
+
+    /// What the value is not, or cannot become.
+    fn not<T>(&self, what: &str) -> Result<T, Failure> {
+        self.invalid(format!("{} {what}", self.value.described()))
     }
 
     fn fail<T>(&self, reason: String) -> Result<T, Failure> {
@@ -176,6 +179,11 @@ impl Input<'_> {
         }
     }
 
+    /// How long after the present time the date is.
+    fn after_now(&self, scope: &mut Scope<'_>) -> Result<TimeDelta, Failure> {
+        Ok(self.date()? - DateTime::<Utc>::from(scope.now()))
+    }
+
     fn count(&self) -> Result<usize, Failure> {
         match &self.value {
             Value::List(values) => Ok(values.len()),
@@ -184,17 +192,19 @@ impl Input<'_> {
         }
     }
 
-    fn element(
-        &self,
-        pick: impl Fn(&[Value]) -> Option<&Value>,
-        reason: impl Fn(usize) -> String,
-    ) -> Result<Value, Failure> {
+    /// The element at an index, which counts from the end if it is negative.
+    fn nth(&self, index: i64) -> Result<Value, Failure> {
         let Value::List(values) = &self.value else {
             return self.wrong_type("list");
         };
-        match pick(values) {
+        let distance = usize::try_from(index.unsigned_abs()).unwrap_or(usize::MAX);
+        let index = match index {
+            ..0 => values.len().checked_sub(distance),
+            _ => Some(distance),
+        };
+        match index.and_then(|index| values.get(index)) {
             Some(value) => Ok(value.clone()),
-            None => self.invalid(reason(values.len())),
+            None => self.invalid(format!("out of bound - size is {}", values.len())),
         }
     }
 
@@ -202,16 +212,15 @@ impl Input<'_> {
         &self,
         expected: &'static str,
         engine: &GeneralPurpose,
-        wrong_padding: &str,
-    ) -> Result<Vec<u8>, Failure> {
+    ) -> Result<Value, Failure> {
         let text = self.value.text().or_else(|_| self.wrong_type(expected))?;
-        engine.decode(text).or_else(|error| match error {
-            base64::DecodeError::InvalidPadding => self.invalid(wrong_padding),
-            _ => self.invalid(NOT_BASE64),
-        })
+        match engine.decode(text) {
+            Ok(bytes) => Ok(Value::Bytes(bytes)),
+            Err(error) => self.invalid(format!("string is not base64: {error}")),
+        }
     }
 
-    fn charset_decoded(&self, encoding: String) -> Result<Value, Failure> {
+    fn charset_decoded(&self, encoding: &str) -> Result<Value, Failure> {
         let bytes = self.bytes()?;
         let Some(decoder) = encoding_rs::Encoding::for_label(encoding.as_bytes()) else {
             return self.fail(format!("<{encoding}> encoding is not supported"));
@@ -224,25 +233,6 @@ impl Input<'_> {
         }
     }
 
-    fn date_text(&self, format: &Template, scope: &mut Scope<'_>) -> Result<Value, Failure> {
-        let format = scope.text(format)?;
-        match date::formatted(self.date()?, &format) {
-            Some(text) => Ok(Value::Text(text)),
-            None => self.fail(format!("date format <{format}> is not supported")),
-        }
-    }
-
-    fn parsed_date(&self, format: &Template, scope: &mut Scope<'_>) -> Result<Value, Failure> {
-        let format = scope.text(format)?;
-        let text = self.text()?;
-        match date::parsed(text, &format) {
-            Some(date) => Ok(Value::Date(date)),
-            None => self.fail(format!(
-                "value <{text}> could not be parsed with <{format}> format"
-            )),
-        }
-    }
-
     fn json_path(&self, path: &JsonPath, scope: &mut Scope<'_>) -> Filtered {
         match serde_json::from_str(self.text()?) {
             Ok(json) => json_path(&json, path, scope, self.coerces),
@@ -250,16 +240,15 @@ impl Input<'_> {
         }
     }
 
-    fn url_parameter(&self, name: &Template, scope: &mut Scope<'_>) -> Filtered {
-        let name = scope.text(name)?;
+    fn url_parameter(&self, name: &str) -> Filtered {
         let url = self.text()?;
-        let invalid = |message| {
-            let reason = format!("invalid URL <{url}> ({message})");
-            fail(self.filter.position, "Invalid URL", reason)
-        };
-        url::parameter(url, &name)
-            .map(|value| value.map(Value::Text))
-            .or_else(invalid)
+        match url::parameter(url, name) {
+            Ok(value) => Ok(value.map(Value::Text)),
+            Err(message) => {
+                let reason = format!("invalid URL <{url}> ({message})");
+                fail(self.filter.position, "Invalid URL", reason)
+            }
+        }
     }
 
     fn float(&self) -> Result<Value, Failure> {
@@ -267,14 +256,9 @@ impl Input<'_> {
             Value::Number(Number::Float(value)) => *value,
             Value::Number(Number::Integer(value)) => *value as f64,
             Value::Number(Number::BigInteger(_)) => {
-                return self.invalid(format!(
-                    "{} is too big to be cast as a float",
-                    self.value.described()
-                ));
+                return self.not("is too big to be cast as a float");
             }
-            Value::Text(text) => text
-                .parse()
-                .or_else(|_| self.invalid(self.value.described()))?,
+            Value::Text(text) => text.parse().or_else(|_| self.not("is no number"))?,
             _ => return self.wrong_type("float, integer or string"),
         };
         Ok(Value::Number(Number::Float(value)))
@@ -284,22 +268,9 @@ impl Input<'_> {
         let value = match &self.value {
             Value::Number(Number::Integer(value)) => *value,
             Value::Number(Number::Float(value)) => *value as i64,
-            Value::Text(text) => text
-                .parse()
-                .or_else(|_| self.invalid(self.value.described()))?,
+            Value::Text(text) => text.parse().or_else(|_| self.not("is no integer"))?,
             _ => return self.wrong_type("float, integer or string"),
         };
         Ok(Value::integer(value))
     }
-}
-
-/// The element at an index, which counts from the end if it is negative.
-fn nth(values: &[Value], index: i64) -> Option<&Value> {
-    let distance = usize::try_from(index.unsigned_abs()).ok()?;
-    let index = if index < 0 {
-        values.len().checked_sub(distance)?
-    } else {
-        distance
-    };
-    values.get(index)
 }

@@ -8,65 +8,60 @@ use super::cookie;
 use super::failure::{Failure, fail};
 use super::scope::Scope;
 use super::value::Value;
-use crate::ast::{CookieAttribute, JsonPath, Query, QueryValue};
+use crate::ast::{CookiePath, JsonPath, PlainQuery, Query, QueryValue};
+use crate::position::Position;
 
 impl Evaluation<'_> {
     /// The value of a query, if the response has one.
-    ///
-    /// # Errors
-    ///
-    /// A variable is not defined, the body is not what the query reads, or the query is not supported.
-    pub fn query(&self, query: &Query, scope: &mut Scope<'_>) -> Result<Option<Value>, Failure> {
+    pub(super) fn query(
+        &self,
+        query: &Query,
+        scope: &mut Scope<'_>,
+    ) -> Result<Option<Value>, Failure> {
         let response = self.response;
-        let text = || self.cache.text(response, query.position);
-        Ok(Some(match &query.value {
-            QueryValue::Status => Value::integer(response.status),
-            QueryValue::Version => Value::Text(response.version.number().to_owned()),
-            QueryValue::Url => Value::Text(response.url.to_owned()),
-            QueryValue::Header(name) => {
-                let name = scope.text(name)?;
-                return Ok(self.header(&name));
+        Ok(match &query.value {
+            QueryValue::Plain(plain) => Some(self.plain(*plain, query.position)?),
+            QueryValue::Header(name) => self.header(&scope.text(name)?),
+            QueryValue::Cookie(CookiePath { name, attribute }) => {
+                let text = scope.text(name)?;
+                cookie::attribute(response, &text, *attribute, name.position)?
             }
-            QueryValue::Cookie(path) => {
-                let name = scope.text(&path.name)?;
-                let attribute = path.attribute.unwrap_or(CookieAttribute::Value);
-                return cookie::attribute(response, &name, attribute, path.name.position);
-            }
-            QueryValue::Body => Value::Text(text()?.to_owned()),
             QueryValue::JsonPath(path) => {
                 let json = self.cache.json(response, query.position)?;
-                return json_path(json, path, scope, self.coerces_json_path);
+                json_path(json, path, scope, self.coerces_json_path)?
             }
             QueryValue::Regex(regex) => {
-                let text = text()?;
-                let regex = scope.regex(regex)?;
-                return Ok(first_group(&regex, text));
+                let text = self.cache.text(response, query.position)?;
+                first_group(&*scope.regex(regex)?, text)
             }
             QueryValue::Variable(name) => {
                 let name = scope.text(name)?;
-                return Ok(scope
-                    .variables()
-                    .get(&name)
-                    .map(|variable| variable.value.clone()));
+                let variable = scope.variables().get(&name);
+                variable.map(|variable| variable.value.clone())
             }
-            QueryValue::Duration => Value::integer(response.duration.as_millis()),
-            QueryValue::Bytes => Value::Bytes(response.body.to_vec()),
-            QueryValue::RawBytes => Value::Bytes(response.raw_body.to_vec()),
-            QueryValue::Sha256 => Value::Bytes(Sha256::digest(response.body).to_vec()),
-            QueryValue::Md5 => Value::Bytes(Md5::digest(response.body).to_vec()),
-            QueryValue::Ip => Value::Text(response.ip.to_string()),
-            QueryValue::Redirects => Value::List(
-                self.redirects
-                    .iter()
-                    .cloned()
-                    .map(Value::Redirect)
-                    .collect(),
-            ),
-            QueryValue::XPath(_) | QueryValue::Certificate(_) => {
-                let reason = format!("the query {} is not supported", query.value.name());
-                return fail(query.position, "Unsupported by Prony", reason);
+            QueryValue::XPath(_) => return unsupported(query, "xpath"),
+            QueryValue::Certificate => return unsupported(query, "certificate"),
+        })
+    }
+
+    fn plain(&self, query: PlainQuery, position: Position) -> Result<Value, Failure> {
+        let response = self.response;
+        Ok(match query {
+            PlainQuery::Status => Value::integer(response.status),
+            PlainQuery::Version => Value::Text(response.version.name().to_owned()),
+            PlainQuery::Url => Value::Text(response.url.to_owned()),
+            PlainQuery::Body => Value::Text(self.cache.text(response, position)?.to_owned()),
+            PlainQuery::Duration => Value::integer(response.duration.as_millis()),
+            PlainQuery::Bytes => Value::Bytes(response.body.to_vec()),
+            PlainQuery::RawBytes => Value::Bytes(response.raw_body.to_vec()),
+            PlainQuery::Sha256 => Value::Bytes(Sha256::digest(response.body).to_vec()),
+            PlainQuery::Md5 => Value::Bytes(Md5::digest(response.body).to_vec()),
+            PlainQuery::Ip => Value::Text(response.ip.to_string()),
+            PlainQuery::Redirects => {
+                let redirects = self.redirects.iter().cloned();
+                Value::List(redirects.map(Value::Redirect).collect())
             }
-        }))
+        })
     }
 
     /// The value of a header field, or a list if there are several.
@@ -82,6 +77,11 @@ impl Evaluation<'_> {
             _ => Some(Value::List(values)),
         }
     }
+}
+
+fn unsupported(query: &Query, name: &str) -> Result<Option<Value>, Failure> {
+    let reason = format!("the query {name} is not supported");
+    fail(query.position, "Unsupported by Prony", reason)
 }
 
 /// What a path finds: nothing, a value or a list. Without coercion, always a list.

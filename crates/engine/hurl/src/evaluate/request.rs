@@ -26,10 +26,6 @@ pub struct Rendered {
 
 impl Scope<'_> {
     /// What is sent for a request.
-    ///
-    /// # Errors
-    ///
-    /// A variable is not defined or is no text, a file cannot be read, or the URL is not one of HTTP.
     pub fn request(&mut self, request: &Request) -> Result<Rendered, Failure> {
         let url = self.url(request)?;
         let mut headers = self.pairs(&request.headers)?;

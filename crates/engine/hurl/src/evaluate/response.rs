@@ -6,35 +6,32 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use super::failure::{Failure, fail};
+use crate::ast::HttpVersion;
 use crate::position::Position;
 
 /// A response that was received.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the names say what they are")]
 pub struct Response<'a> {
-    /// The version of HTTP.
     pub version: HttpVersion,
-    /// The status.
     pub status: u16,
-    /// The header fields, in their order.
     pub headers: &'a [(&'a str, &'a str)],
     /// The body without its content encoding.
     pub body: &'a [u8],
     /// The body as it was received.
     pub raw_body: &'a [u8],
-    /// The URL of the request.
     pub url: &'a str,
     /// From the request to the end of the response.
     pub duration: Duration,
-    /// The address of the server.
     pub ip: IpAddr,
 }
 
 /// A response that led to another request of the same entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the names say what they are")]
 pub struct Redirect {
     /// The URL of that request.
     pub location: String,
-    /// The status of the response.
     pub status: u16,
 }
 
@@ -42,31 +39,6 @@ impl fmt::Display for Redirect {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { location, status } = self;
         write!(formatter, "Response(location={location}, status={status})")
-    }
-}
-
-/// The version of HTTP of a response.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HttpVersion {
-    /// HTTP/1.0
-    Http10,
-    /// HTTP/1.1
-    Http11,
-    /// HTTP/2
-    Http2,
-    /// HTTP/3
-    Http3,
-}
-
-impl HttpVersion {
-    /// The number.
-    pub fn number(self) -> &'static str {
-        match self {
-            Self::Http10 => "1.0",
-            Self::Http11 => "1.1",
-            Self::Http2 => "2",
-            Self::Http3 => "3",
-        }
     }
 }
 

@@ -1,16 +1,17 @@
 //! Texts, values and bodies from templates.
 
 use std::borrow::Cow;
-use std::time::SystemTime;
+use std::str::FromStr;
+use std::time::{Duration, SystemTime};
 
-use super::failure::{Failure, INVALID_REGEX, fail};
-use super::value::{Number, Value};
+use super::failure::{Failure, fail};
+use super::value::Value;
 use super::variables::Variables;
 use crate::ast::{
-    Body, BodyValue, Count, Expression, Json, JsonPath, JsonPiece, Multiline, Placeholder,
-    RegexTemplate, RegexValue, Setting, Template, TemplateElement, VariableDefinition,
-    VariableValue,
+    Body, BodyValue, Compiled, Count, Expression, Json, JsonPath, JsonPiece, Multiline,
+    Placeholder, RegexValue, Setting, Template, TemplateElement, VariableDefinition, VariableValue,
 };
+use crate::number::Number;
 use crate::position::Position;
 
 /// What evaluation needs from outside.
@@ -22,10 +23,6 @@ pub trait Environment {
     fn random(&mut self) -> u128;
 
     /// What is in a file that a body or a predicate names.
-    ///
-    /// # Errors
-    ///
-    /// The file cannot be read, or the Hurl file may not name it.
     fn file(&mut self, name: &str) -> Result<Vec<u8>, FileError>;
 }
 
@@ -66,10 +63,6 @@ impl<'a> Scope<'a> {
     }
 
     /// The value of a placeholder.
-    ///
-    /// # Errors
-    ///
-    /// The variable is not defined.
     pub fn value(&mut self, placeholder: &Placeholder) -> Result<Value, Failure> {
         match &placeholder.expression {
             Expression::Variable(name) => match self.variables.get(name) {
@@ -96,22 +89,8 @@ impl<'a> Scope<'a> {
     }
 
     /// The text of a template.
-    ///
-    /// # Errors
-    ///
-    /// A variable is not defined or is no text.
     pub fn text(&mut self, template: &Template) -> Result<String, Failure> {
         let mut text = String::new();
-        self.append(template, &mut text)?;
-        Ok(text)
-    }
-
-    /// Appends the text of a template to `text`, so that its memory can be used again.
-    ///
-    /// # Errors
-    ///
-    /// A variable is not defined or is no text.
-    pub fn append(&mut self, template: &Template, text: &mut String) -> Result<(), Failure> {
         for element in &template.elements {
             match element {
                 TemplateElement::Text(piece) => text.push_str(piece),
@@ -120,15 +99,11 @@ impl<'a> Scope<'a> {
                 }
             }
         }
-        Ok(())
+        Ok(text)
     }
 
     /// The text of JSON.
-    ///
-    /// # Errors
-    ///
-    /// A variable is not defined, or is no number, boolean or null where JSON needs one.
-    pub fn json(&mut self, json: &Json) -> Result<String, Failure> {
+    fn json(&mut self, json: &Json) -> Result<String, Failure> {
         let mut text = String::new();
         for piece in &json.pieces {
             match piece {
@@ -139,8 +114,8 @@ impl<'a> Scope<'a> {
                 JsonPiece::Value(placeholder) => {
                     let value = self.rendered(placeholder)?;
                     if !crate::parse::begins_with_json_scalar(&value) {
-                        let reason = format!("actual value is <{value}>");
-                        return fail(placeholder.position, "Invalid JSON", reason);
+                        let position = placeholder.position;
+                        return Err(Failure::actual(position, "Invalid JSON", value));
                     }
                     text.push_str(&value);
                 }
@@ -150,11 +125,7 @@ impl<'a> Scope<'a> {
     }
 
     /// The text between lines of backticks. A GraphQL query becomes JSON.
-    ///
-    /// # Errors
-    ///
-    /// A variable is not defined or is no text.
-    pub fn multiline(&mut self, multiline: &Multiline) -> Result<String, Failure> {
+    pub(super) fn multiline(&mut self, multiline: &Multiline) -> Result<String, Failure> {
         match multiline {
             Multiline::Text(template) | Multiline::Json(template) | Multiline::Xml(template) => {
                 self.text(template)
@@ -174,27 +145,19 @@ impl<'a> Scope<'a> {
     }
 
     /// The bytes of a body.
-    ///
-    /// # Errors
-    ///
-    /// A variable is not defined or is no text, or a file cannot be read.
-    pub fn body(&mut self, body: &Body) -> Result<Vec<u8>, Failure> {
+    pub(super) fn body(&mut self, body: &Body) -> Result<Vec<u8>, Failure> {
         match &body.value {
-            BodyValue::Json(json) => self.json(json).map(String::into_bytes),
-            BodyValue::Xml(text) => Ok(text.clone().into_bytes()),
-            BodyValue::Oneline(template) => self.text(template).map(String::into_bytes),
-            BodyValue::Multiline(multiline) => self.multiline(multiline).map(String::into_bytes),
-            BodyValue::Bytes(bytes) => Ok(bytes.value.clone()),
+            BodyValue::Bytes(bytes) => Ok(bytes.clone()),
             BodyValue::File(name) => self.file(name),
+            _ => {
+                let text = self.body_text(body)?;
+                Ok(text.map_or(Vec::new(), |(text, _)| text.into_bytes()))
+            }
         }
     }
 
     /// What is in a file.
-    ///
-    /// # Errors
-    ///
-    /// A variable is not defined or is no text, or the file cannot be read.
-    pub fn file(&mut self, name: &Template) -> Result<Vec<u8>, Failure> {
+    pub(super) fn file(&mut self, name: &Template) -> Result<Vec<u8>, Failure> {
         let text = self.text(name)?;
         self.environment.file(&text).or_else(|error| {
             let (title, reason) = match error {
@@ -215,20 +178,11 @@ impl<'a> Scope<'a> {
         &mut self,
         value: &'v RegexValue,
     ) -> Result<Cow<'v, regex::Regex>, Failure> {
-        let RegexTemplate { template, regex } = match value {
-            RegexValue::Literal(literal) => return Ok(Cow::Borrowed(&literal.regex)),
-            RegexValue::Template(template) => template,
-        };
-        if let Some(regex) = regex {
-            return Ok(Cow::Borrowed(regex));
-        }
-        match regex::Regex::new(&self.text(template)?) {
-            Ok(regex) => Ok(Cow::Owned(regex)),
-            Err(_) => fail(
-                template.position,
-                INVALID_REGEX,
-                "regex expression is not valid",
-            ),
+        match value {
+            RegexValue::Literal(regex) => Ok(Cow::Borrowed(regex)),
+            RegexValue::Template(template) => self.compiled(template, "Invalid regex", |_| {
+                "regex expression is not valid".into()
+            }),
         }
     }
 
@@ -236,17 +190,24 @@ impl<'a> Scope<'a> {
         &mut self,
         path: &'v JsonPath,
     ) -> Result<Cow<'v, serde_json_path::JsonPath>, Failure> {
-        if let Some(path) = &path.path {
-            return Ok(Cow::Borrowed(path));
+        self.compiled(path, "Invalid JSONPath", |text| {
+            format!("JSONPath expression '{text}' is not valid")
+        })
+    }
+
+    /// What a text means; `reason` says that it means nothing.
+    fn compiled<'v, T: Clone + FromStr>(
+        &mut self,
+        compiled: &'v Compiled<T>,
+        title: &'static str,
+        reason: fn(&str) -> String,
+    ) -> Result<Cow<'v, T>, Failure> {
+        if let Some(value) = &compiled.value {
+            return Ok(Cow::Borrowed(value));
         }
-        let value = self.text(&path.template)?;
-        match serde_json_path::JsonPath::parse(&value) {
-            Ok(path) => Ok(Cow::Owned(path)),
-            Err(_) => {
-                let reason = format!("JSONPath expression '{value}' is not valid");
-                fail(path.template.position, "Invalid JSONPath", reason)
-            }
-        }
+        let text = self.text(&compiled.template)?;
+        let value = text.parse().map(Cow::Owned);
+        value.or_else(|_| fail(compiled.template.position, title, reason(&text)))
     }
 
     pub(super) fn index(&mut self, setting: &Setting<i64>) -> Result<i64, Failure> {
@@ -257,10 +218,6 @@ impl<'a> Scope<'a> {
     }
 
     /// Whether an option is on.
-    ///
-    /// # Errors
-    ///
-    /// The variable is not defined or no boolean.
     pub fn flag(&mut self, setting: &Setting<bool>) -> Result<bool, Failure> {
         self.setting(setting, "boolean", |value| match value {
             Value::Bool(value) => Some(*value),
@@ -269,10 +226,6 @@ impl<'a> Scope<'a> {
     }
 
     /// How often, by an option.
-    ///
-    /// # Errors
-    ///
-    /// The variable is not defined or no integer from -1 on.
     pub fn count(&mut self, setting: &Setting<Count>) -> Result<Count, Failure> {
         self.setting(setting, "integer >= -1", |value| match value {
             Value::Number(Number::Integer(-1)) => Some(Count::Infinite),
@@ -282,18 +235,11 @@ impl<'a> Scope<'a> {
     }
 
     /// A time, by an option. A variable has the unit in its text, or is a number without one.
-    ///
-    /// # Errors
-    ///
-    /// The variable is not defined or no time.
-    pub fn duration(
-        &mut self,
-        setting: &Setting<crate::ast::Duration>,
-    ) -> Result<crate::ast::Duration, Failure> {
+    pub fn duration(&mut self, setting: &Setting<Duration>) -> Result<Duration, Failure> {
         self.setting(setting, "duration", |value| match value {
-            Value::Number(Number::Integer(value)) => u64::try_from(*value)
-                .ok()
-                .map(|value| crate::ast::Duration { value, unit: None }),
+            Value::Number(Number::Integer(value)) => {
+                u64::try_from(*value).ok().map(Duration::from_millis)
+            }
             Value::Text(text) => crate::parse::duration(text),
             _ => None,
         })
@@ -322,15 +268,11 @@ impl<'a> Scope<'a> {
     }
 
     /// The value that the option `variable` gives.
-    ///
-    /// # Errors
-    ///
-    /// A variable is not defined or is no text.
     pub fn definition(&mut self, definition: &VariableDefinition) -> Result<Value, Failure> {
         match &definition.value {
             VariableValue::Null => Ok(Value::Null),
             VariableValue::Bool(value) => Ok(Value::Bool(*value)),
-            VariableValue::Number(number) => Ok(Value::Number(number.into())),
+            VariableValue::Number(number) => Ok(Value::Number(number.clone())),
             VariableValue::Text(template) => self.text(template).map(Value::Text),
         }
     }
@@ -375,13 +317,9 @@ fn append_json_string(value: &str, text: &mut String) {
 /// A UUID of version 4 (RFC 9562).
 fn uuid(random: u128) -> String {
     let bits = random & !(0xf << 76) & !(0x3 << 62) | 0x4 << 76 | 0x2 << 62;
-    let digits = format!("{bits:032x}");
-    [
-        &digits[..8],
-        &digits[8..12],
-        &digits[12..16],
-        &digits[16..20],
-        &digits[20..],
-    ]
-    .join("-")
+    let mut digits = format!("{bits:032x}");
+    for at in [20, 16, 12, 8] {
+        digits.insert(at, '-');
+    }
+    digits
 }

@@ -4,12 +4,14 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::fmt::Write as _;
 use std::net::IpAddr;
+use std::sync::LazyLock;
 
 use chrono::{DateTime, Utc};
 use serde::ser::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::response::Redirect;
+use crate::number::Number;
 
 /// A value of a query, a variable or a predicate.
 #[derive(Clone, Debug)]
@@ -27,17 +29,6 @@ pub enum Value {
     Text(String),
     /// That something is there: `Secure` of a cookie.
     Unit,
-}
-
-/// A number.
-#[derive(Clone, Debug)]
-pub enum Number {
-    /// With decimals.
-    Float(f64),
-    /// Of at most 64 bits.
-    Integer(i64),
-    /// A longer one, as its digits.
-    BigInteger(String),
 }
 
 /// As JSON that [`Value::from_json`] reads as the same value.
@@ -80,8 +71,8 @@ impl Value {
         Self::Number(Number::Integer(value.try_into().unwrap_or(i64::MAX)))
     }
 
-    /// The name of the value's type in Hurl's messages.
-    pub fn type_name(&self) -> &'static str {
+    /// The name of the value's type in messages.
+    pub(crate) fn type_name(&self) -> &'static str {
         match self {
             Self::Bool(_) => "boolean",
             Self::Bytes(_) => "bytes",
@@ -99,7 +90,7 @@ impl Value {
     }
 
     /// The type and the value, as in `integer <1>`.
-    pub fn described(&self) -> String {
+    pub(crate) fn described(&self) -> String {
         match self {
             Self::Unit => self.type_name().to_owned(),
             _ => format!("{} <{self}>", self.type_name()),
@@ -248,25 +239,15 @@ pub(super) fn hexadecimal(bytes: &[u8]) -> String {
         })
 }
 
-/// Whether a text is a UUID: with or without hyphens, between braces, or as a URN.
+/// A UUID: with or without hyphens, between braces, or as a URN.
+static UUID: LazyLock<Option<regex::Regex>> = LazyLock::new(|| {
+    let plain = "[[:xdigit:]]{8}(?:-[[:xdigit:]]{4}){3}-[[:xdigit:]]{12}";
+    let all = format!(r"^(?:[[:xdigit:]]{{32}}|(?:urn:uuid:)?(?:{plain}|\{{{plain}\}}))$");
+    regex::Regex::new(&all).ok()
+});
+
 pub(super) fn is_uuid(text: &str) -> bool {
-    let inner = text.strip_prefix("urn:uuid:").unwrap_or(text);
-    let inner = inner
-        .strip_prefix('{')
-        .and_then(|inner| inner.strip_suffix('}'))
-        .unwrap_or(inner);
-    let is_hyphen = |index: usize| matches!(index, 8 | 13 | 18 | 23);
-    match inner.len() {
-        32 => inner == text && inner.bytes().all(|byte| byte.is_ascii_hexdigit()),
-        36 => inner.bytes().enumerate().all(|(index, byte)| {
-            if is_hyphen(index) {
-                byte == b'-'
-            } else {
-                byte.is_ascii_hexdigit()
-            }
-        }),
-        _ => false,
-    }
+    UUID.as_ref().is_some_and(|uuid| uuid.is_match(text))
 }
 
 /// Whether a text is an address of IPv4 or IPv6.

@@ -1,9 +1,13 @@
 //! Bytes as base64 and hexadecimal digits, and names of files.
 
+use base64::Engine as _;
+use base64::alphabet::STANDARD;
+use base64::engine::general_purpose::{GeneralPurpose, NO_PAD};
+
 use super::combine::{Parsed, fatal, optional};
 use super::key;
 use super::primitive::{hex_digit, literal, skip_spaces, try_literal};
-use crate::ast::{Bytes, Template};
+use crate::ast::Template;
 use crate::reader::Reader;
 
 /// `file,name;`
@@ -15,9 +19,8 @@ pub(super) fn file(reader: &mut Reader<'_>) -> Parsed<Template> {
 }
 
 /// `hex,00ff;`
-pub(super) fn hex(reader: &mut Reader<'_>) -> Parsed<Bytes> {
+pub(super) fn hex(reader: &mut Reader<'_>) -> Parsed<Vec<u8>> {
     open(reader, "hex")?;
-    let position = reader.position();
     let mut digits = Vec::new();
     while let Some(digit) = optional(reader, hex_digit)? {
         digits.push(digit as u8);
@@ -25,31 +28,28 @@ pub(super) fn hex(reader: &mut Reader<'_>) -> Parsed<Bytes> {
     let (pairs, []) = digits.as_chunks::<2>() else {
         return fatal(reader.position(), "expecting an even number of hex digits");
     };
-    let value = pairs.iter().map(|[high, low]| high << 4 | low).collect();
     close(reader)?;
-    Ok(Bytes { value, position })
+    Ok(pairs.iter().map(|[high, low]| high << 4 | low).collect())
 }
 
+/// Base64 whose last digit may have bits that no byte needs.
+const BASE64: GeneralPurpose =
+    GeneralPurpose::new(&STANDARD, NO_PAD.with_decode_allow_trailing_bits(true));
+
 /// `base64,AA==;`
-pub(super) fn base64(reader: &mut Reader<'_>) -> Parsed<Bytes> {
+pub(super) fn base64(reader: &mut Reader<'_>) -> Parsed<Vec<u8>> {
     open(reader, "base64")?;
-    let position = reader.position();
-    let mut digits = Vec::new();
-    while let Some(character) = reader.peek() {
-        match sextet(character) {
-            Some(value) => digits.push(value),
-            None if matches!(character, ' ' | '\n' | '\t') => {}
-            None => break,
-        }
-        reader.read();
+    let is_digit = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '/');
+    let digits = reader.read_while(|c| is_digit(c) || matches!(c, ' ' | '\n' | '\t'));
+    let mut digits: String = digits.chars().filter(|c| is_digit(*c)).collect();
+    // A single digit has no byte.
+    if digits.len() % 4 == 1 {
+        digits.pop();
     }
     // Padding ends the digits, whether it is needed or not.
     reader.read_while(|character| character == '=');
     close(reader)?;
-    Ok(Bytes {
-        value: digits.chunks(4).flat_map(decoded).collect(),
-        position,
-    })
+    Ok(BASE64.decode(digits).unwrap_or_default())
 }
 
 fn open(reader: &mut Reader<'_>, keyword: &str) -> Parsed<()> {
@@ -62,30 +62,6 @@ fn open(reader: &mut Reader<'_>, keyword: &str) -> Parsed<()> {
 fn close(reader: &mut Reader<'_>) -> Parsed<()> {
     skip_spaces(reader);
     literal(reader, ";")
-}
-
-/// The six bits of a digit of base64.
-fn sextet(character: char) -> Option<u8> {
-    let byte = u8::try_from(character).ok()?;
-    Some(match byte {
-        b'A'..=b'Z' => byte - b'A',
-        b'a'..=b'z' => byte - b'a' + 26,
-        b'0'..=b'9' => byte - b'0' + 52,
-        b'+' => 62,
-        b'/' => 63,
-        _ => return None,
-    })
-}
-
-/// The bytes of up to four digits. A single digit has no byte.
-fn decoded(digits: &[u8]) -> impl Iterator<Item = u8> {
-    let bits = digits
-        .iter()
-        .chain(&[0; 3])
-        .take(4)
-        .fold(0_u32, |bits, digit| bits << 6 | u32::from(*digit));
-    let [_, bytes @ ..] = bits.to_be_bytes();
-    bytes.into_iter().take(digits.len() - 1)
 }
 
 #[cfg(test)]
@@ -112,11 +88,7 @@ mod tests {
         ] {
             let parser = if text.starts_with("hex") { hex } else { base64 };
             let bytes = parser(&mut Reader::new(text)).ok();
-            assert_eq!(
-                bytes.as_ref().map(|bytes| &bytes.value[..]),
-                expected,
-                "{text}"
-            );
+            assert_eq!(bytes.as_deref(), expected, "{text}");
         }
     }
 }

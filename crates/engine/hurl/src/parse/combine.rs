@@ -3,14 +3,14 @@
 
 use std::borrow::Cow;
 
-use crate::error::ParseError;
+use crate::error::Fault;
 use crate::position::Position;
 use crate::reader::Reader;
 
 /// Why a parser refuses a text.
 #[derive(Clone, Debug)]
 pub(super) struct Refusal {
-    pub(super) error: ParseError,
+    pub(super) error: Fault,
     pub(super) is_fatal: bool,
 }
 
@@ -31,10 +31,8 @@ impl Refusal {
         if self.is_fatal {
             return self;
         }
-        let position = self.error.position;
-        let reason = reason.into();
         Self {
-            error: ParseError { position, reason },
+            error: Fault::invalid(self.error.position, reason),
             is_fatal: true,
         }
     }
@@ -52,19 +50,14 @@ pub(super) type Parsed<T> = Result<T, Refusal>;
 pub(super) type Parser<T> = for<'a> fn(&mut Reader<'a>) -> Parsed<T>;
 
 pub(super) fn soft<T>(position: Position, reason: impl Into<Cow<'static, str>>) -> Parsed<T> {
-    let reason = reason.into();
     Err(Refusal {
-        error: ParseError { position, reason },
+        error: Fault::invalid(position, reason),
         is_fatal: false,
     })
 }
 
 pub(super) fn fatal<T>(position: Position, reason: impl Into<Cow<'static, str>>) -> Parsed<T> {
-    let reason = reason.into();
-    Err(Refusal {
-        error: ParseError { position, reason },
-        is_fatal: true,
-    })
+    soft(position, reason).map_err(Refusal::into_fatal)
 }
 
 /// The parser's value, or nothing if it softly refuses.

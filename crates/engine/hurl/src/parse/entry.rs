@@ -1,11 +1,13 @@
 //! Files, entries, requests and responses.
 
 use super::combine::{Parsed, Parser, choice, fatal, optional, soft, zero_or_more};
-use super::primitive::{key_value, line_end, skip_empty_lines, skip_to_item, spaces, try_literal};
-use super::section::{self, RequestSection, ResponseSection, Section};
+use super::primitive::{
+    key_value, keyword, line_end, skip_empty_lines, skip_to_item, spaces, try_literal,
+};
+use super::section::{self, Sections};
 use super::{bytes, json, multiline, text, xml};
 use crate::ast::{
-    Body, BodyValue, Entry, HurlFile, Request, Response, Status, StatusValue, Version, VersionValue,
+    Body, BodyValue, Entry, HttpVersion, HurlFile, Request, Response, Status, StatusValue,
 };
 use crate::error::suggest;
 use crate::reader::Reader;
@@ -41,34 +43,23 @@ fn request(reader: &mut Reader<'_>) -> Parsed<Request> {
     spaces(reader)?;
     let url = text::unquoted(reader)?;
     line_end(reader)?;
-    let headers = zero_or_more(reader, key_value)?;
-    let sections = zero_or_more(reader, section::request)?;
-    let body = optional(reader, body)?;
-    refuse_duplicates(&sections)?;
     let mut request = Request {
         position,
         method,
         url,
-        headers,
+        headers: zero_or_more(reader, key_value)?,
         query: Vec::new(),
         form: Vec::new(),
         multipart: Vec::new(),
         cookies: Vec::new(),
         basic_auth: None,
         options: Vec::new(),
-        body,
+        body: None,
     };
-    // Hurl takes the first section of a kind: a section may occur under both of its names.
-    for section in sections.into_iter().rev() {
-        match section.content {
-            RequestSection::Query(query) => request.query = query,
-            RequestSection::BasicAuth(basic_auth) => request.basic_auth = basic_auth,
-            RequestSection::Form(form) => request.form = form,
-            RequestSection::Multipart(multipart) => request.multipart = multipart,
-            RequestSection::Cookies(cookies) => request.cookies = cookies,
-            RequestSection::Options(options) => request.options = options,
-        }
-    }
+    let mut sections = Sections::default();
+    section::of_request(reader, &mut sections, &mut request)?;
+    request.body = optional(reader, body)?;
+    sections.refuse_duplicates()?;
     Ok(request)
 }
 
@@ -79,38 +70,20 @@ fn response(reader: &mut Reader<'_>) -> Parsed<Response> {
     spaces(reader)?;
     let status = status(reader)?;
     line_end(reader)?;
-    let headers = zero_or_more(reader, key_value)?;
-    let sections = zero_or_more(reader, section::response)?;
-    let body = optional(reader, body)?;
-    refuse_duplicates(&sections)?;
     let mut response = Response {
         position,
         version,
         status,
-        headers,
+        headers: zero_or_more(reader, key_value)?,
         captures: Vec::new(),
         asserts: Vec::new(),
-        body,
+        body: None,
     };
-    for section in sections {
-        match section.content {
-            ResponseSection::Captures(captures) => response.captures = captures,
-            ResponseSection::Asserts(asserts) => response.asserts = asserts,
-        }
-    }
+    let mut sections = Sections::default();
+    section::of_response(reader, &mut sections, &mut response)?;
+    response.body = optional(reader, body)?;
+    sections.refuse_duplicates()?;
     Ok(response)
-}
-
-fn refuse_duplicates<T>(sections: &[Section<T>]) -> Parsed<()> {
-    for (number, section) in sections.iter().enumerate() {
-        if sections[..number]
-            .iter()
-            .any(|earlier| earlier.name == section.name)
-        {
-            return fatal(section.position, "the section is already defined");
-        }
-    }
-    Ok(())
 }
 
 fn method(reader: &mut Reader<'_>) -> Parsed<String> {
@@ -131,21 +104,18 @@ fn method(reader: &mut Reader<'_>) -> Parsed<String> {
     Ok(name)
 }
 
-fn version(reader: &mut Reader<'_>) -> Parsed<Version> {
+fn version(reader: &mut Reader<'_>) -> Parsed<Option<HttpVersion>> {
     let position = reader.position();
     try_literal(reader, "HTTP")?;
-    let versions = [
-        ("/1.0", VersionValue::Http10),
-        ("/1.1", VersionValue::Http11),
-        ("/2", VersionValue::Http2),
-        ("/3", VersionValue::Http3),
-    ];
-    let value = match versions.into_iter().find(|(text, _)| reader.skip(text)) {
-        Some((_, value)) => value,
-        None if matches!(reader.peek(), Some(' ' | '\t')) => VersionValue::Any,
-        None => return fatal(position, VERSIONS),
-    };
-    Ok(Version { value, position })
+    if matches!(reader.peek(), Some(' ' | '\t')) {
+        return Ok(None);
+    }
+    if reader.skip("/")
+        && let Some(version) = keyword(reader, HttpVersion::ALL)
+    {
+        return Ok(Some(version));
+    }
+    fatal(position, VERSIONS)
 }
 
 fn status(reader: &mut Reader<'_>) -> Parsed<Status> {

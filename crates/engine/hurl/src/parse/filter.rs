@@ -4,7 +4,7 @@ use super::combine::{Parsed, optional, soft};
 use super::primitive::{keyword, skip_spaces, spaces};
 use super::query::quoted_argument;
 use super::{number, regex, template, text};
-use crate::ast::{Filter, FilterValue, JsonPath, Setting, Template};
+use crate::ast::{Filter, FilterValue, JsonPath, PlainFilter, Setting, Template, TextFilter};
 use crate::reader::Reader;
 
 /// Filters, each behind spaces, up to what is no filter.
@@ -27,49 +27,14 @@ fn next(reader: &mut Reader<'_>) -> Parsed<Filter> {
 
 fn value(reader: &mut Reader<'_>) -> Parsed<FilterValue> {
     let start = reader.position();
-    let plain = [
-        ("base64Decode", FilterValue::Base64Decode),
-        ("base64Encode", FilterValue::Base64Encode),
-        ("base64UrlSafeDecode", FilterValue::Base64UrlSafeDecode),
-        ("base64UrlSafeEncode", FilterValue::Base64UrlSafeEncode),
-        ("count", FilterValue::Count),
-        ("daysAfterNow", FilterValue::DaysAfterNow),
-        ("daysBeforeNow", FilterValue::DaysBeforeNow),
-        ("first", FilterValue::First),
-        ("htmlEscape", FilterValue::HtmlEscape),
-        ("htmlUnescape", FilterValue::HtmlUnescape),
-        ("last", FilterValue::Last),
-        ("location", FilterValue::Location),
-        ("toFloat", FilterValue::ToFloat),
-        ("toHex", FilterValue::ToHex),
-        ("toInt", FilterValue::ToInt),
-        ("toString", FilterValue::ToString),
-        ("urlDecode", FilterValue::UrlDecode),
-        ("urlEncode", FilterValue::UrlEncode),
-        ("utf8Decode", FilterValue::Utf8Decode),
-        ("utf8Encode", FilterValue::Utf8Encode),
-    ];
-    if let Some(value) = keyword(reader, plain) {
-        return Ok(value);
+    if let Some(filter) = keyword(reader, PlainFilter::ALL) {
+        return Ok(FilterValue::Plain(filter));
     }
-    if reader.skip("charsetDecode") {
-        lenient_argument(reader).map(FilterValue::CharsetDecode)
-    } else if reader.skip("decode") {
-        lenient_argument(reader).map(FilterValue::Decode)
-    } else if reader.skip("format") {
-        lenient_argument(reader).map(FilterValue::Format)
-    } else if reader.skip("dateFormat") {
-        lenient_argument(reader).map(FilterValue::DateFormat)
-    } else if reader.skip("toDate") {
-        lenient_argument(reader).map(FilterValue::ToDate)
-    } else if reader.skip("jsonpath") {
+    if let Some(filter) = keyword(reader, TextFilter::ALL) {
+        return argument(reader, filter).map(|text| FilterValue::Text(filter, text));
+    }
+    if reader.skip("jsonpath") {
         quoted_argument(reader).map(|path| FilterValue::JsonPath(JsonPath::new(path)))
-    } else if reader.skip("xpath") {
-        quoted_argument(reader).map(FilterValue::XPath)
-    } else if reader.skip("split") {
-        quoted_argument(reader).map(FilterValue::Split)
-    } else if reader.skip("urlQueryParam") {
-        quoted_argument(reader).map(FilterValue::UrlQueryParam)
     } else if reader.skip("nth") {
         spaces(reader)?;
         index(reader).map(FilterValue::Nth)
@@ -79,25 +44,28 @@ fn value(reader: &mut Reader<'_>) -> Parsed<FilterValue> {
     } else if reader.skip("replaceRegex") {
         spaces(reader)?;
         let pattern = regex::value(reader)?;
-        Ok(FilterValue::ReplaceRegex {
-            pattern,
-            new: quoted_argument(reader)?,
-        })
+        let new = quoted_argument(reader)?;
+        Ok(FilterValue::ReplaceRegex { pattern, new })
     } else if reader.skip("replace") {
         let old = quoted_argument(reader)?;
-        Ok(FilterValue::Replace {
-            old,
-            new: quoted_argument(reader)?,
-        })
+        let new = quoted_argument(reader)?;
+        Ok(FilterValue::Replace { old, new })
     } else {
         soft(start, "expecting 'filter'")
     }
 }
 
-/// A text between quotes; without them, Hurl tries what may follow filters.
-fn lenient_argument(reader: &mut Reader<'_>) -> Parsed<Template> {
-    spaces(reader)?;
-    text::quoted(reader)
+fn argument(reader: &mut Reader<'_>, filter: TextFilter) -> Parsed<Template> {
+    match filter {
+        TextFilter::XPath | TextFilter::Split | TextFilter::UrlQueryParam => {
+            quoted_argument(reader)
+        }
+        // Without quotes, Hurl tries what may follow filters.
+        _ => {
+            spaces(reader)?;
+            text::quoted(reader)
+        }
+    }
 }
 
 fn index(reader: &mut Reader<'_>) -> Parsed<Setting<i64>> {

@@ -1,11 +1,11 @@
 //! JSON with placeholders.
 
-use super::combine::{Parsed, Refusal, choice, fatal, soft};
-use super::primitive::{boolean, hex_digit, literal, try_literal};
-use super::template::{self, Encoded, Piece};
+use super::combine::{Parsed, Refusal, fatal, optional, soft};
+use super::primitive::{hex_digit, is_white_space, literal, try_literal};
+use super::template::{self, Encoded};
 use super::text::{escaped, is_control};
 use crate::MAX_JSON_DEPTH;
-use crate::ast::{Json, JsonPiece, Placeholder};
+use crate::ast::{Json, JsonPiece, TemplateElement};
 use crate::reader::Reader;
 
 const EXPECTING_ELEMENT: &str = "expecting a boolean, number, string, array, object or null";
@@ -31,13 +31,6 @@ pub(super) fn compact_object(reader: &mut Reader<'_>) -> Parsed<Json> {
     Ok(writer.json)
 }
 
-/// A value that has no other values within.
-enum Scalar {
-    Text(String),
-    Pieces(Vec<Piece>),
-    Placeholder(Placeholder),
-}
-
 /// Collects the pieces of the values that it parses.
 struct Writer {
     json: Json,
@@ -61,21 +54,22 @@ impl Writer {
     }
 
     fn value(&mut self, reader: &mut Reader<'_>, depth: usize) -> Parsed<()> {
-        let start = reader.cursor();
-        match choice(reader, &[null, boolean_text, string, number, placeholder]) {
-            Ok(Scalar::Text(text)) => self.text(&text),
-            Ok(Scalar::Pieces(pieces)) => self.string(pieces),
-            Ok(Scalar::Placeholder(placeholder)) => {
-                self.json.pieces.push(JsonPiece::Value(placeholder))
-            }
-            Err(refusal) if refusal.is_soft() => {
-                reader.seek(start);
-                return match reader.peek() {
-                    Some('[') => self.list(reader, depth),
-                    _ => self.object(reader, depth),
-                };
-            }
-            Err(refusal) => return Err(refusal),
+        let start = reader.position();
+        let mut words = ["null", "true", "false"].into_iter();
+        if let Some(word) = words.find(|word| reader.skip(word)) {
+            self.text(word);
+        } else if let Some(string) = optional(reader, string)? {
+            self.string(string);
+        } else if let Some(number) = optional(reader, number_text)? {
+            self.text(&number);
+        } else if let Some(placeholder) = optional(reader, template::placeholder)? {
+            self.json.pieces.push(JsonPiece::Value(placeholder));
+        } else if reader.peek() == Some('[') {
+            self.elements(reader, depth, "[", "]", Self::list_element)?;
+        } else if reader.peek() == Some('{') {
+            self.object(reader, depth)?;
+        } else {
+            return soft(start, "expecting '{'");
         }
         Ok(())
     }
@@ -89,21 +83,17 @@ impl Writer {
             .map_err(|refusal| refusal.because(EXPECTING_ELEMENT))
     }
 
-    fn string(&mut self, pieces: Vec<Piece>) {
+    fn string(&mut self, elements: Vec<TemplateElement>) {
         self.text("\"");
-        for piece in pieces {
-            match piece {
-                Piece::Text { source, .. } => self.text(&source),
-                Piece::Placeholder(placeholder) => {
+        for element in elements {
+            match element {
+                TemplateElement::Text(source) => self.text(&source),
+                TemplateElement::Placeholder(placeholder) => {
                     self.json.pieces.push(JsonPiece::InString(placeholder))
                 }
             }
         }
         self.text("\"");
-    }
-
-    fn list(&mut self, reader: &mut Reader<'_>, depth: usize) -> Parsed<()> {
-        self.elements(reader, depth, "[", "]", Self::list_element)
     }
 
     fn object(&mut self, reader: &mut Reader<'_>, depth: usize) -> Parsed<()> {
@@ -156,7 +146,7 @@ impl Writer {
 
     fn member(&mut self, reader: &mut Reader<'_>, depth: usize) -> Parsed<()> {
         self.white_space(reader);
-        let name = string_pieces(reader).map_err(Refusal::into_fatal)?;
+        let name = string(reader).map_err(Refusal::into_fatal)?;
         self.string(name);
         self.white_space(reader);
         literal(reader, ":")?;
@@ -170,27 +160,6 @@ impl Writer {
         self.white_space(reader);
         Ok(())
     }
-}
-
-fn is_white_space(character: char) -> bool {
-    matches!(character, ' ' | '\t' | '\n' | '\r')
-}
-
-fn null(reader: &mut Reader<'_>) -> Parsed<Scalar> {
-    try_literal(reader, "null")?;
-    Ok(Scalar::Text("null".into()))
-}
-
-fn boolean_text(reader: &mut Reader<'_>) -> Parsed<Scalar> {
-    boolean(reader).map(|value| Scalar::Text(value.to_string()))
-}
-
-fn placeholder(reader: &mut Reader<'_>) -> Parsed<Scalar> {
-    template::placeholder(reader).map(Scalar::Placeholder)
-}
-
-fn number(reader: &mut Reader<'_>) -> Parsed<Scalar> {
-    number_text(reader).map(Scalar::Text)
 }
 
 /// The text of a number, which may end in an exponent without digits.
@@ -212,11 +181,8 @@ pub(super) fn number_text(reader: &mut Reader<'_>) -> Parsed<String> {
     Ok(reader.since(start).to_owned())
 }
 
-fn string(reader: &mut Reader<'_>) -> Parsed<Scalar> {
-    string_pieces(reader).map(Scalar::Pieces)
-}
-
-fn string_pieces(reader: &mut Reader<'_>) -> Parsed<Vec<Piece>> {
+/// The elements of a string, in which escapes stay as they are.
+fn string(reader: &mut Reader<'_>) -> Parsed<Vec<TemplateElement>> {
     try_literal(reader, "\"")?;
     let mut characters = Vec::new();
     while !matches!(reader.peek(), None | Some('"')) {
@@ -224,7 +190,9 @@ fn string_pieces(reader: &mut Reader<'_>) -> Parsed<Vec<Piece>> {
     }
     let end = reader.position();
     literal(reader, "\"")?;
-    template::pieces(&characters, end)
+    template::elements_as(&characters, end, |character, text| {
+        text.push_str(character.source)
+    })
 }
 
 fn character<'a>(reader: &mut Reader<'a>) -> Parsed<Encoded<'a>> {

@@ -18,42 +18,39 @@ struct Alphabet {
     refusal: &'static str,
 }
 
-const KEY: Alphabet = Alphabet {
-    is_plain: |character| {
-        character.is_alphanumeric() || matches!(character, '_' | '-' | '.' | '[' | ']' | '@' | '$')
-    },
-    escapable: &['#', ':', '\\', '/'],
-    keeps_backslash: None,
-    refusal: "expecting a key",
-};
+/// What is before the colon of a header field, a parameter or a capture.
+pub(super) fn parse(reader: &mut Reader<'_>) -> Parsed<Template> {
+    let is_plain = |c: char| c.is_alphanumeric() || "_-.[]@$".contains(c);
+    let alphabet = Alphabet {
+        is_plain,
+        escapable: &['#', ':', '\\', '/'],
+        keeps_backslash: None,
+        refusal: "expecting a key",
+    };
+    escaped_text(reader, &alphabet)
+}
 
 const FILE: Alphabet = Alphabet {
-    is_plain: |character| !matches!(character, '#' | ';' | '{' | '}' | ' ' | '\n' | '\r' | '\\'),
+    is_plain: |character| !"#;{} \n\r\\".contains(character),
     escapable: &['\\', '#', ';', ' ', '{', '}'],
     keeps_backslash: None,
     refusal: "expecting a filename",
 };
-
-/// The colon is between a file and its password, so one of the name is escaped here and for who splits the two.
-const FILE_WITH_PASSWORD: Alphabet = Alphabet {
-    escapable: &['\\', '#', ';', ' ', '{', '}', ':'],
-    keeps_backslash: Some(':'),
-    ..FILE
-};
-
-/// What is before the colon of a header field, a parameter or a capture.
-pub(super) fn parse(reader: &mut Reader<'_>) -> Parsed<Template> {
-    escaped_text(reader, &KEY)
-}
 
 /// The name of a file.
 pub(super) fn file(reader: &mut Reader<'_>) -> Parsed<Template> {
     escaped_text(reader, &FILE)
 }
 
-/// The name of a file, which a colon and a password may follow.
+/// The name of a file, which a colon and a password may follow. A colon of the name is escaped here and for who splits
+/// the two.
 pub(super) fn file_with_password(reader: &mut Reader<'_>) -> Parsed<Template> {
-    escaped_text(reader, &FILE_WITH_PASSWORD)
+    let alphabet = Alphabet {
+        escapable: &['\\', '#', ';', ' ', '{', '}', ':'],
+        keeps_backslash: Some(':'),
+        ..FILE
+    };
+    escaped_text(reader, &alphabet)
 }
 
 fn escaped_text(reader: &mut Reader<'_>, alphabet: &Alphabet) -> Parsed<Template> {

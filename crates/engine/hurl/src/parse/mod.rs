@@ -22,21 +22,15 @@ mod xml;
 
 use crate::MAX_FILE_BYTES;
 use crate::ast::HurlFile;
-use crate::error::ParseError;
+use crate::error::Fault;
 use crate::position::Position;
 use crate::reader::Reader;
 
 /// Parses a Hurl file. A byte order mark at its start is ignored.
-///
-/// # Errors
-///
-/// The text is not a Hurl file, or longer than [`MAX_FILE_BYTES`].
-pub fn parse(text: &str) -> Result<HurlFile, ParseError> {
+pub fn parse(text: &str) -> Result<HurlFile, Fault> {
     if text.len() > MAX_FILE_BYTES {
-        return Err(ParseError {
-            position: Position::START,
-            reason: format!("the file is longer than {MAX_FILE_BYTES} bytes").into(),
-        });
+        let reason = format!("the file is longer than {MAX_FILE_BYTES} bytes");
+        return Err(Fault::invalid(Position::START, reason));
     }
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     entry::file(&mut Reader::new(text)).map_err(|refusal| refusal.error)
@@ -57,7 +51,7 @@ pub(crate) fn begins_with_json_scalar(text: &str) -> bool {
 }
 
 /// The time of a text, if it is one.
-pub(crate) fn duration(text: &str) -> Option<crate::ast::Duration> {
+pub(crate) fn duration(text: &str) -> Option<std::time::Duration> {
     let mut reader = Reader::new(text);
     let duration = number::duration(&mut reader).ok()?;
     reader.is_at_end().then_some(duration)

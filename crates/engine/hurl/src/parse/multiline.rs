@@ -2,7 +2,7 @@
 
 use super::combine::{Parsed, fatal, optional};
 use super::json;
-use super::primitive::{literal, newline, skip_spaces, try_literal};
+use super::primitive::{is_white_space, literal, newline, skip_spaces, try_literal};
 use super::template::{self, Encoded};
 use crate::ast::{Json, Multiline, Template};
 use crate::reader::Reader;
@@ -11,26 +11,26 @@ const FENCE: &str = "```";
 
 pub(super) fn parse(reader: &mut Reader<'_>) -> Parsed<Multiline> {
     try_literal(reader, FENCE)?;
-    if reader.skip("json") {
-        first_line(reader)?;
-        template_to_fence(reader).map(Multiline::Json)
-    } else if reader.skip("xml") {
-        first_line(reader)?;
-        template_to_fence(reader).map(Multiline::Xml)
-    } else if reader.skip("graphql") {
-        graphql(reader)
-    } else if reader.skip("raw") {
-        first_line(reader)?;
-        let text = to_fence(reader)
-            .iter()
-            .map(|character| character.value)
-            .collect();
-        literal(reader, FENCE)?;
-        Ok(Multiline::Raw(text))
-    } else {
-        first_line(reader)?;
-        template_to_fence(reader).map(Multiline::Text)
+    if reader.skip("graphql") {
+        return graphql(reader);
     }
+    if reader.skip("raw") {
+        first_line(reader)?;
+        let characters = to_fence(reader);
+        let text = characters.iter().map(|character| character.value);
+        let text = text.collect();
+        literal(reader, FENCE)?;
+        return Ok(Multiline::Raw(text));
+    }
+    let kind = if reader.skip("json") {
+        Multiline::Json
+    } else if reader.skip("xml") {
+        Multiline::Xml
+    } else {
+        Multiline::Text
+    };
+    first_line(reader)?;
+    template_to_fence(reader).map(kind)
 }
 
 /// The rest of the first line, which has no other hint.
@@ -113,6 +113,6 @@ fn graphql_variables(reader: &mut Reader<'_>) -> Parsed<Json> {
     let Ok(object) = json::compact_object(reader) else {
         return fatal(start, "the GraphQL variables are not a valid JSON object");
     };
-    reader.read_while(|character| matches!(character, ' ' | '\t' | '\n' | '\r'));
+    reader.read_while(is_white_space);
     Ok(object)
 }

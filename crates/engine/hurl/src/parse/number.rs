@@ -1,26 +1,26 @@
 //! Numbers and times.
 
+use std::time::Duration;
+
 use super::combine::{Parsed, fatal, soft};
-use crate::ast::{Count, Duration, DurationUnit, Number};
+use crate::ast::Count;
+use crate::number::Number;
 use crate::reader::Reader;
 
 /// A number without a sign.
 pub(super) fn natural(reader: &mut Reader<'_>) -> Parsed<u64> {
     let start = reader.position();
-    match digits(reader, "natural")?.parse() {
-        Ok(value) => Ok(value),
-        Err(_) => fatal(start, "expecting 'natural'"),
-    }
+    let value = digits(reader, "natural")?.parse();
+    value.or_else(|_| fatal(start, "expecting 'natural'"))
 }
 
 /// A number with or without a sign.
 pub(super) fn integer(reader: &mut Reader<'_>) -> Parsed<i64> {
     let start = reader.position();
     let sign = if reader.skip("-") { -1 } else { 1 };
-    match digits(reader, "integer")?.parse::<i64>() {
-        Ok(value) => Ok(sign * value),
-        Err(_) => fatal(start, "expecting 'integer'"),
-    }
+    let value = digits(reader, "integer")?.parse::<i64>();
+    let value = value.map(|value| sign * value);
+    value.or_else(|_| fatal(start, "expecting 'integer'"))
 }
 
 /// Digits without a leading zero.
@@ -55,16 +55,12 @@ pub(super) fn number(reader: &mut Reader<'_>) -> Parsed<Number> {
         {
             return fatal(decimals_start, "expecting 'decimal digits'");
         }
-        return match reader.since(start).parse() {
-            Ok(value) => Ok(Number::Float(value)),
-            Err(_) => fatal(start.position, "expecting 'float'"),
-        };
+        let value = reader.since(start).parse().map(Number::Float);
+        return value.or_else(|_| fatal(start.position, "expecting 'float'"));
     }
     let text = reader.since(start);
-    Ok(match text.parse() {
-        Ok(value) => Number::Integer(value),
-        Err(_) => Number::BigInteger(text.to_owned()),
-    })
+    let big = || Number::BigInteger(text.to_owned());
+    Ok(text.parse().map_or_else(|_| big(), Number::Integer))
 }
 
 /// A number of times, or `-1` for without end.
@@ -72,24 +68,22 @@ pub(super) fn count(reader: &mut Reader<'_>) -> Parsed<Count> {
     let start = reader.position();
     match integer(reader)? {
         -1 => Ok(Count::Infinite),
-        value => match u64::try_from(value) {
-            Ok(value) => Ok(Count::Finite(value)),
-            Err(_) => fatal(start, "expecting 'integer >= -1'"),
-        },
+        value => u64::try_from(value)
+            .map(Count::Finite)
+            .or_else(|_| fatal(start, "expecting 'integer >= -1'")),
     }
 }
 
-/// A number with or without a unit of time.
+/// A number with or without a unit of time: milliseconds, as for Hurl, which only takes seconds on its command line.
 pub(super) fn duration(reader: &mut Reader<'_>) -> Parsed<Duration> {
     let value = natural(reader)?;
     let start = reader.position();
     let unit = match reader.read_while(|character| character.is_ascii_alphabetic()) {
-        "" => None,
-        "ms" => Some(DurationUnit::Millisecond),
-        "s" => Some(DurationUnit::Second),
-        "m" => Some(DurationUnit::Minute),
-        "h" => Some(DurationUnit::Hour),
+        "" | "ms" => 1,
+        "s" => 1000,
+        "m" => 60_000,
+        "h" => 3_600_000,
         _ => return fatal(start, "expecting 'ms', 's', 'm' or 'h'"),
     };
-    Ok(Duration { value, unit })
+    Ok(Duration::from_millis(value.saturating_mul(unit)))
 }

@@ -1,13 +1,16 @@
 //! Options.
 
+use std::time::Duration;
+
 use super::combine::{Parsed, Parser, choice, fatal, soft};
 use super::primitive::{boolean, line_end, literal, skip_spaces, skip_to_item, try_literal};
 use super::{key, number, template, text};
 use crate::ast::{
-    CountOption, DurationOption, EntryOption, FileOption, FlagOption, OptionValue, Setting,
-    TextOption, VariableDefinition, VariableValue, Verbosity,
+    CountOption, DurationOption, EntryOption, FlagOption, OptionValue, Setting, TextOption,
+    VariableDefinition, VariableValue, named,
 };
 use crate::error::suggest;
+use crate::position::Position;
 use crate::reader::Reader;
 
 pub(super) fn parse(reader: &mut Reader<'_>) -> Parsed<EntryOption> {
@@ -20,44 +23,95 @@ pub(super) fn parse(reader: &mut Reader<'_>) -> Parsed<EntryOption> {
     skip_spaces(reader);
     try_literal(reader, ":")?;
     skip_spaces(reader);
-    let Some(value) = value(reader, name) else {
-        let names = suggest(name, &OptionValue::names());
-        return fatal(position, format!("the option name is not valid. {names}"));
-    };
-    let value = value?;
+    let value = value(reader, name, position)?;
     line_end(reader)?;
     Ok(EntryOption { value, position })
 }
 
-fn value(reader: &mut Reader<'_>, name: &str) -> Option<Parsed<OptionValue>> {
-    if let Some(option) = FlagOption::named(name) {
-        return Some(
-            setting(reader, boolean, "true|false").map(|value| OptionValue::Flag(option, value)),
-        );
+/// What the value of an option is that Prony does not support.
+#[derive(Clone, Copy)]
+enum Kind {
+    Flag,
+    Text,
+    File,
+    FileAndPassword,
+    Duration,
+    Natural,
+}
+
+const UNSUPPORTED: &[(Kind, &str)] = &[
+    (
+        Kind::Flag,
+        "digest fail-with-body http1.0 http3 ipv4 ipv6 negotiate netrc netrc-optional ntlm",
+    ),
+    (
+        Kind::Text,
+        "aws-sigv4 connect-to netrc-file pinnedpubkey proxy resolve tls-max tls-min unix-socket",
+    ),
+    (Kind::File, "cacert key output"),
+    (Kind::FileAndPassword, "cert"),
+    (Kind::Duration, "connect-timeout"),
+    (Kind::Natural, "limit-rate"),
+];
+
+fn value(reader: &mut Reader<'_>, name: &str, position: Position) -> Parsed<OptionValue> {
+    if let Some(option) = named(name, FlagOption::ALL) {
+        return flag(reader).map(|setting| OptionValue::Flag(option, setting));
     }
-    if let Some(option) = TextOption::named(name) {
-        return Some(text::unquoted(reader).map(|value| OptionValue::Text(option, value)));
+    if let Some(option) = named(name, TextOption::ALL) {
+        return text::unquoted(reader).map(|text| OptionValue::Text(option, text));
     }
-    if let Some(option) = FileOption::named(name) {
-        return Some(file(reader, option).map(|value| OptionValue::File(option, value)));
+    if let Some(option) = named(name, DurationOption::ALL) {
+        return duration(reader).map(|setting| OptionValue::Duration(option, setting));
     }
-    if let Some(option) = DurationOption::named(name) {
-        return Some(duration(reader).map(|value| OptionValue::Duration(option, value)));
-    }
-    if let Some(option) = CountOption::named(name) {
-        return Some(
-            setting(reader, number::count, "integer >= -1")
-                .map(|value| OptionValue::Count(option, value)),
-        );
+    if let Some(option) = named(name, CountOption::ALL) {
+        let setting = setting(reader, number::count, "integer >= -1")?;
+        return Ok(OptionValue::Count(option, setting));
     }
     match name {
-        "limit-rate" => {
-            Some(setting(reader, number::natural, "integer >= 0").map(OptionValue::LimitRate))
-        }
-        "variable" => Some(variable(reader).map(OptionValue::Variable)),
-        "verbosity" => Some(verbosity(reader).map(OptionValue::Verbosity)),
-        _ => None,
+        "variable" => return variable(reader).map(OptionValue::Variable),
+        "verbosity" => return verbosity(reader),
+        _ => {}
     }
+    for (kind, names) in UNSUPPORTED {
+        if let Some(name) = names.split(' ').find(|known| *known == name) {
+            return unsupported(reader, name, *kind);
+        }
+    }
+    let names = suggest(name, &names());
+    fatal(position, format!("the option name is not valid. {names}"))
+}
+
+/// The names of all options, in alphabetical order.
+fn names() -> Vec<&'static str> {
+    let mut names = vec!["variable", "verbosity"];
+    names.extend(FlagOption::ALL.iter().map(|(name, _)| name));
+    names.extend(TextOption::ALL.iter().map(|(name, _)| name));
+    names.extend(DurationOption::ALL.iter().map(|(name, _)| name));
+    names.extend(CountOption::ALL.iter().map(|(name, _)| name));
+    names.extend(UNSUPPORTED.iter().flat_map(|(_, names)| names.split(' ')));
+    names.sort_unstable();
+    names
+}
+
+fn unsupported(reader: &mut Reader<'_>, name: &'static str, kind: Kind) -> Parsed<OptionValue> {
+    match kind {
+        Kind::Flag => {
+            if let Setting::Literal(false) = flag(reader)? {
+                return Ok(OptionValue::Ignored);
+            }
+        }
+        Kind::Text => drop(text::unquoted(reader)?),
+        Kind::File => drop(key::file(reader)?),
+        Kind::FileAndPassword => drop(key::file_with_password(reader)?),
+        Kind::Duration => drop(duration(reader)?),
+        Kind::Natural => drop(setting(reader, number::natural, "integer >= 0")?),
+    }
+    Ok(OptionValue::Unsupported(name))
+}
+
+fn flag(reader: &mut Reader<'_>) -> Parsed<Setting<bool>> {
+    setting(reader, boolean, "true|false")
 }
 
 /// A value or a placeholder.
@@ -76,7 +130,7 @@ fn placeholder<T>(reader: &mut Reader<'_>, expecting: &str) -> Parsed<Setting<T>
         .map_err(|refusal| refusal.because(format!("expecting '{expecting}'")))
 }
 
-fn duration(reader: &mut Reader<'_>) -> Parsed<Setting<crate::ast::Duration>> {
+fn duration(reader: &mut Reader<'_>) -> Parsed<Setting<Duration>> {
     let start = reader.cursor();
     match number::duration(reader) {
         Ok(value) => Ok(Setting::Literal(value)),
@@ -88,19 +142,10 @@ fn duration(reader: &mut Reader<'_>) -> Parsed<Setting<crate::ast::Duration>> {
     }
 }
 
-fn file(reader: &mut Reader<'_>, option: FileOption) -> Parsed<crate::ast::Template> {
-    match option {
-        FileOption::ClientCertificate => key::file_with_password(reader),
-        FileOption::CaCertificate | FileOption::ClientKey | FileOption::Output => key::file(reader),
-    }
-}
-
-fn verbosity(reader: &mut Reader<'_>) -> Parsed<Verbosity> {
+fn verbosity(reader: &mut Reader<'_>) -> Parsed<OptionValue> {
     let start = reader.position();
     match reader.read_while(|character| character.is_ascii_alphabetic()) {
-        "brief" => Ok(Verbosity::Brief),
-        "verbose" => Ok(Verbosity::Verbose),
-        "debug" => Ok(Verbosity::Debug),
+        "brief" | "verbose" | "debug" => Ok(OptionValue::Ignored),
         _ => fatal(start, "expecting 'brief|verbose|debug'"),
     }
 }

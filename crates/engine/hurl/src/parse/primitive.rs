@@ -22,6 +22,11 @@ fn is_space(character: char) -> bool {
     matches!(character, ' ' | '\t')
 }
 
+/// White space of JSON and XML.
+pub(super) fn is_white_space(character: char) -> bool {
+    matches!(character, ' ' | '\t' | '\n' | '\r')
+}
+
 /// Reads `expected`, or refuses at its start. The cursor is then anywhere.
 pub(super) fn literal(reader: &mut Reader<'_>, expected: &str) -> Parsed<()> {
     try_literal(reader, expected).map_err(Refusal::into_fatal)
@@ -38,12 +43,9 @@ pub(super) fn try_literal(reader: &mut Reader<'_>, expected: &str) -> Parsed<()>
 }
 
 /// Reads the first keyword of `table` that the text begins with; its meaning.
-pub(super) fn keyword<T>(
-    reader: &mut Reader<'_>,
-    table: impl IntoIterator<Item = (&'static str, T)>,
-) -> Option<T> {
-    let mut table = table.into_iter();
-    table.find_map(|(keyword, meaning)| reader.skip(keyword).then_some(meaning))
+pub(super) fn keyword<T: Copy>(reader: &mut Reader<'_>, table: &[(&str, T)]) -> Option<T> {
+    let mut table = table.iter();
+    table.find_map(|(keyword, meaning)| reader.skip(keyword).then_some(*meaning))
 }
 
 pub(super) fn newline(reader: &mut Reader<'_>) -> Parsed<()> {

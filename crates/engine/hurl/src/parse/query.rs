@@ -4,7 +4,7 @@ use super::combine::{Parsed, Refusal, fatal, optional, soft};
 use super::primitive::{keyword, literal, skip_spaces, spaces, try_literal};
 use super::{regex, text};
 use crate::ast::{
-    CertificateField, CookieAttribute, CookiePath, JsonPath, Query, QueryValue, Template,
+    CookieAttribute, CookiePath, JsonPath, PlainQuery, Query, QueryValue, Template, named,
 };
 use crate::reader::Reader;
 
@@ -16,21 +16,8 @@ pub(super) fn parse(reader: &mut Reader<'_>) -> Parsed<Query> {
 
 fn value(reader: &mut Reader<'_>) -> Parsed<QueryValue> {
     let start = reader.position();
-    let plain = [
-        ("status", QueryValue::Status),
-        ("version", QueryValue::Version),
-        ("url", QueryValue::Url),
-        ("body", QueryValue::Body),
-        ("duration", QueryValue::Duration),
-        ("bytes", QueryValue::Bytes),
-        ("rawbytes", QueryValue::RawBytes),
-        ("sha256", QueryValue::Sha256),
-        ("md5", QueryValue::Md5),
-        ("ip", QueryValue::Ip),
-        ("redirects", QueryValue::Redirects),
-    ];
-    if let Some(value) = keyword(reader, plain) {
-        return Ok(value);
+    if let Some(query) = keyword(reader, PlainQuery::ALL) {
+        return Ok(QueryValue::Plain(query));
     }
     if reader.skip("header") {
         quoted_argument(reader).map(QueryValue::Header)
@@ -48,7 +35,7 @@ fn value(reader: &mut Reader<'_>) -> Parsed<QueryValue> {
         quoted_argument(reader).map(QueryValue::Variable)
     } else if reader.skip("certificate") {
         spaces(reader)?;
-        certificate_field(reader).map(QueryValue::Certificate)
+        certificate_field(reader)
     } else {
         soft(start, "expecting a query")
     }
@@ -68,7 +55,10 @@ fn cookie_path(reader: &mut Reader<'_>) -> Parsed<CookiePath> {
     let name = reader.read_while(|character| character != '[');
     let name = text::unquoted(&mut Reader::starting_at(name, name_start))?;
     let attribute = optional(&mut reader, cookie_attribute)?;
-    Ok(CookiePath { name, attribute })
+    Ok(CookiePath {
+        name,
+        attribute: attribute.unwrap_or(CookieAttribute::Value),
+    })
 }
 
 fn cookie_attribute(reader: &mut Reader<'_>) -> Parsed<CookieAttribute> {
@@ -76,35 +66,20 @@ fn cookie_attribute(reader: &mut Reader<'_>) -> Parsed<CookieAttribute> {
     skip_spaces(reader);
     let start = reader.position();
     let name = reader.read_while(|character| character.is_alphabetic() || character == '-');
-    let attribute = match name.to_lowercase().as_str() {
-        "value" => CookieAttribute::Value,
-        "expires" => CookieAttribute::Expires,
-        "max-age" => CookieAttribute::MaxAge,
-        "domain" => CookieAttribute::Domain,
-        "path" => CookieAttribute::Path,
-        "secure" => CookieAttribute::Secure,
-        "httponly" => CookieAttribute::HttpOnly,
-        "samesite" => CookieAttribute::SameSite,
-        _ => return fatal(start, "the cookie attribute is not valid"),
+    let Some(attribute) = named(&name.to_lowercase(), CookieAttribute::ALL) else {
+        return fatal(start, "the cookie attribute is not valid");
     };
     skip_spaces(reader);
     literal(reader, "]")?;
     Ok(attribute)
 }
 
-fn certificate_field(reader: &mut Reader<'_>) -> Parsed<CertificateField> {
+fn certificate_field(reader: &mut Reader<'_>) -> Parsed<QueryValue> {
     literal(reader, "\"")?;
-    let fields = [
-        ("Subject\"", CertificateField::Subject),
-        ("Issuer\"", CertificateField::Issuer),
-        ("Start-Date\"", CertificateField::StartDate),
-        ("Expire-Date\"", CertificateField::ExpireDate),
-        ("Serial-Number\"", CertificateField::SerialNumber),
-        ("Subject-Alt-Name\"", CertificateField::SubjectAltName),
-        ("Value\"", CertificateField::Value),
-    ];
-    if let Some(field) = keyword(reader, fields) {
-        return Ok(field);
+    let fields = "Subject Issuer Start-Date Expire-Date Serial-Number Subject-Alt-Name Value";
+    let mut fields = fields.split(' ');
+    if fields.any(|field| reader.skip(&format!("{field}\""))) {
+        return Ok(QueryValue::Certificate);
     }
     let expecting = "expecting <Subject>, <Issuer>, <Start-Date>, <Expire-Date>, <Serial-Number>, <Subject-Alt-Name> or \
                      <Value>";

@@ -1,13 +1,15 @@
 //! Regular expressions.
 
+use regex::Regex;
+
 use super::combine::{Parsed, choice, fatal};
 use super::primitive::try_literal;
 use super::text;
-use crate::ast::{RegexLiteral, RegexTemplate, RegexValue};
+use crate::ast::{RegexTemplate, RegexValue};
 use crate::reader::Reader;
 
 /// `/…/`, in which `\/` is a slash.
-pub(super) fn literal(reader: &mut Reader<'_>) -> Parsed<RegexLiteral> {
+pub(super) fn literal(reader: &mut Reader<'_>) -> Parsed<Regex> {
     try_literal(reader, "/")?;
     let start = reader.position();
     let mut pattern = String::new();
@@ -21,10 +23,8 @@ pub(super) fn literal(reader: &mut Reader<'_>) -> Parsed<RegexLiteral> {
             }
         }
     }
-    match regex::Regex::new(&pattern) {
-        Ok(regex) => Ok(RegexLiteral { regex }),
-        Err(error) => fatal(start, format!("invalid regex: {}", message(&error))),
-    }
+    Regex::new(&pattern)
+        .or_else(|error| fatal(start, format!("invalid regex: {}", message(&error))))
 }
 
 /// The last line of a message, which has the reason.

@@ -5,62 +5,87 @@ use super::primitive::{
     key_colon, key_value, line_end, literal, skip_spaces, skip_to_item, spaces, try_literal,
 };
 use super::{filter, key, option, predicate, query, text};
-use crate::ast::{Assert, Capture, EntryOption, FilenameParam, KeyValue, MultipartParam, Template};
+use crate::ast::{Assert, Capture, FilenameParam, MultipartParam, Request, Response, Template};
 use crate::error::suggest;
 use crate::position::Position;
 use crate::reader::Reader;
 
-/// A section with its name, as duplicates are refused by name.
-pub(super) struct Section<T> {
-    pub(super) name: String,
-    pub(super) position: Position,
-    pub(super) content: T,
+/// The names of sections so far. Duplicates are refused by name.
+#[derive(Default)]
+pub(super) struct Sections {
+    names: Vec<String>,
+    duplicate: Option<Position>,
 }
 
-pub(super) enum RequestSection {
-    Query(Vec<KeyValue>),
-    BasicAuth(Option<KeyValue>),
-    Form(Vec<KeyValue>),
-    Multipart(Vec<MultipartParam>),
-    Cookies(Vec<KeyValue>),
-    Options(Vec<EntryOption>),
+impl Sections {
+    /// The name of the next section, if there is one, and its place.
+    fn next(&mut self, reader: &mut Reader<'_>) -> Parsed<Option<(String, Position)>> {
+        if reader.is_at_end() {
+            return Ok(None);
+        }
+        let Some((name, position)) = optional(reader, header)? else {
+            return Ok(None);
+        };
+        if self.names.contains(&name) {
+            self.duplicate.get_or_insert(position);
+        }
+        self.names.push(name.clone());
+        Ok(Some((name, position)))
+    }
+
+    pub(super) fn refuse_duplicates(&self) -> Parsed<()> {
+        match self.duplicate {
+            Some(position) => fatal(position, "the section is already defined"),
+            None => Ok(()),
+        }
+    }
 }
 
-pub(super) enum ResponseSection {
-    Captures(Vec<Capture>),
-    Asserts(Vec<Assert>),
+pub(super) fn of_request(
+    reader: &mut Reader<'_>,
+    sections: &mut Sections,
+    request: &mut Request,
+) -> Parsed<()> {
+    while let Some((name, position)) = sections.next(reader)? {
+        match name.as_str() {
+            "Query" | "QueryStringParams" => {
+                keep_first(&mut request.query, zero_or_more(reader, key_value)?);
+            }
+            "Form" | "FormParams" => {
+                keep_first(&mut request.form, zero_or_more(reader, key_value)?);
+            }
+            "Multipart" | "MultipartFormData" => {
+                keep_first(&mut request.multipart, zero_or_more(reader, part)?);
+            }
+            "BasicAuth" => request.basic_auth = optional(reader, key_value)?,
+            "Cookies" => request.cookies = zero_or_more(reader, key_value)?,
+            "Options" => request.options = zero_or_more(reader, option::parse)?,
+            _ => return unknown(&name, position, REQUEST_SECTIONS),
+        }
+    }
+    Ok(())
 }
 
-pub(super) fn request(reader: &mut Reader<'_>) -> Parsed<Section<RequestSection>> {
-    let (name, position) = header(reader)?;
-    let content = match name.as_str() {
-        "Query" | "QueryStringParams" => RequestSection::Query(zero_or_more(reader, key_value)?),
-        "BasicAuth" => RequestSection::BasicAuth(optional(reader, key_value)?),
-        "Form" | "FormParams" => RequestSection::Form(zero_or_more(reader, key_value)?),
-        "Multipart" | "MultipartFormData" => RequestSection::Multipart(zero_or_more(reader, part)?),
-        "Cookies" => RequestSection::Cookies(zero_or_more(reader, key_value)?),
-        "Options" => RequestSection::Options(zero_or_more(reader, option::parse)?),
-        _ => return unknown(&name, position, REQUEST_SECTIONS),
-    };
-    Ok(Section {
-        name,
-        position,
-        content,
-    })
+/// Hurl takes the first section of a kind: a section may occur under both of its names.
+fn keep_first<T>(values: &mut Vec<T>, more: Vec<T>) {
+    if values.is_empty() {
+        *values = more;
+    }
 }
 
-pub(super) fn response(reader: &mut Reader<'_>) -> Parsed<Section<ResponseSection>> {
-    let (name, position) = header(reader)?;
-    let content = match name.as_str() {
-        "Captures" => ResponseSection::Captures(zero_or_more(reader, capture)?),
-        "Asserts" => ResponseSection::Asserts(zero_or_more(reader, assert)?),
-        _ => return unknown(&name, position, RESPONSE_SECTIONS),
-    };
-    Ok(Section {
-        name,
-        position,
-        content,
-    })
+pub(super) fn of_response(
+    reader: &mut Reader<'_>,
+    sections: &mut Sections,
+    response: &mut Response,
+) -> Parsed<()> {
+    while let Some((name, position)) = sections.next(reader)? {
+        match name.as_str() {
+            "Captures" => response.captures = zero_or_more(reader, capture)?,
+            "Asserts" => response.asserts = zero_or_more(reader, assert)?,
+            _ => return unknown(&name, position, RESPONSE_SECTIONS),
+        }
+    }
+    Ok(())
 }
 
 const REQUEST_SECTIONS: &[&str] = &["Query", "Form", "Multipart", "Cookies", "Options"];

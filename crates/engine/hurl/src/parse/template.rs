@@ -13,51 +13,41 @@ pub(super) struct Encoded<'a> {
     pub(super) position: Position,
 }
 
-/// A piece of a text.
-pub(super) enum Piece {
-    Text { value: String, source: String },
-    Placeholder(Placeholder),
-}
-
 /// The elements of a text that ends at `end`.
 pub(super) fn elements(characters: &[Encoded<'_>], end: Position) -> Parsed<Vec<TemplateElement>> {
-    let pieces = pieces(characters, end)?;
-    let element = |piece| match piece {
-        Piece::Text { value, .. } => TemplateElement::Text(value),
-        Piece::Placeholder(placeholder) => TemplateElement::Placeholder(placeholder),
-    };
-    Ok(pieces.into_iter().map(element).collect())
+    elements_as(characters, end, |character, text| {
+        text.push(character.value)
+    })
 }
 
-/// The pieces of a text that ends at `end`.
-pub(super) fn pieces(characters: &[Encoded<'_>], end: Position) -> Parsed<Vec<Piece>> {
-    let mut pieces = Vec::new();
+/// The same, with texts to which `append` adds each character.
+pub(super) fn elements_as(
+    characters: &[Encoded<'_>],
+    end: Position,
+    append: fn(&Encoded<'_>, &mut String),
+) -> Parsed<Vec<TemplateElement>> {
+    let mut elements = Vec::new();
     let mut rest = characters;
     while !rest.is_empty() {
         let length = opening(rest).unwrap_or(rest.len());
         if length > 0 {
-            pieces.push(text_piece(&rest[..length]));
+            let mut text = String::new();
+            for character in &rest[..length] {
+                append(character, &mut text);
+            }
+            elements.push(TemplateElement::Text(text));
         }
         rest = &rest[length..];
         if !rest.is_empty() {
             let Some(length) = closing(&rest[2..]) else {
                 return fatal(end, "expecting '}}'");
             };
-            pieces.push(Piece::Placeholder(inner_placeholder(&rest[2..2 + length])?));
+            let placeholder = inner_placeholder(&rest[2..2 + length])?;
+            elements.push(TemplateElement::Placeholder(placeholder));
             rest = &rest[2 + length..];
         }
     }
-    Ok(pieces)
-}
-
-fn text_piece(characters: &[Encoded<'_>]) -> Piece {
-    Piece::Text {
-        value: characters.iter().map(|character| character.value).collect(),
-        source: characters
-            .iter()
-            .map(|character| character.source)
-            .collect(),
-    }
+    Ok(elements)
 }
 
 /// Where the first `{{` is. Escaped brackets do not count.

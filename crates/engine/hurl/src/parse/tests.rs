@@ -82,19 +82,25 @@ fn a_response_has_captures_asserts_and_a_body() {
          header \"Location\" not contains \"x\"\ncookie \"a[Max-Age]\" >= 3.5\nbody matches /a\\/b/\n{\"a\": {{b}}}",
     );
     let response = file.entries[0].response.as_ref().expect("a response");
-    assert_eq!(response.version.value, VersionValue::Http2);
+    assert_eq!(response.version, Some(HttpVersion::Http2));
     assert_eq!(response.status.value, StatusValue::Exactly(200));
     let capture = &response.captures[0];
-    assert!(capture.is_redacted && matches!(capture.filters[0].value, FilterValue::ToInt));
+    assert!(
+        capture.is_redacted
+            && matches!(
+                capture.filters[0].value,
+                FilterValue::Plain(PlainFilter::ToInt)
+            )
+    );
     let [location, cookie, matches] = &response.asserts[..] else {
         panic!("three asserts")
     };
     assert!(location.predicate.is_negated);
     assert!(matches!(&cookie.query.value, QueryValue::Cookie(path)
-        if path.attribute == Some(CookieAttribute::MaxAge)));
+        if path.attribute == CookieAttribute::MaxAge));
     assert!(
         matches!(&matches.predicate.test, Test::Matches(RegexValue::Literal(regex))
-        if regex.regex.as_str() == "a/b")
+        if regex.as_str() == "a/b")
     );
     let body = response.body.as_ref().map(|body| &body.value);
     assert!(matches!(body, Some(BodyValue::Json(_))));

@@ -1,11 +1,14 @@
 //! XML documents, of which Hurl only needs to know where they end.
 
 use std::collections::HashSet;
+use std::sync::LazyLock;
 
 use quick_xml::escape::unescape;
 use quick_xml::events::Event;
+use regex::Regex;
 
 use super::combine::{Parsed, fatal, soft};
+use super::primitive::is_white_space;
 use crate::reader::Reader;
 
 /// A well-formed document: its declaration, comments and its root element.
@@ -118,43 +121,23 @@ fn is_instruction(piece: &str) -> bool {
     is_name(target) && !target.eq_ignore_ascii_case("xml")
 }
 
-/// Whether a piece is `<?xml …?>` with a version, then maybe an encoding, then maybe `standalone`.
-fn is_declaration(piece: &str) -> bool {
-    let Some(attributes) = attributes(&piece["<?xml".len()..piece.len() - "?>".len()]) else {
-        return false;
+/// `<?xml …?>` with a version, then maybe the name of an encoding that a document in UTF-8 may claim to have, then maybe
+/// `standalone`.
+static DECLARATION: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let encodings = "(?i:utf-?8|(?:us-)?ascii|iso-8859-15?|iso-latin-1|latin1|windows-1252)";
+    let attribute = |name: &str, value: &str| {
+        format!(r#"[ \t\r\n]+{name}[ \t\r\n]*=[ \t\r\n]*(?:"{value}"|'{value}')"#)
     };
-    let names: Vec<&str> = attributes.iter().map(|(name, _)| *name).collect();
-    let are_in_order = matches!(
-        names[..],
-        ["version"]
-            | ["version", "encoding"]
-            | ["version", "standalone"]
-            | ["version", "encoding", "standalone"]
-    );
-    are_in_order
-        && attributes.iter().all(|(name, value)| match *name {
-            "version" => value
-                .strip_prefix("1.")
-                .is_some_and(|minor| minor.bytes().all(|byte| byte.is_ascii_digit())),
-            "encoding" => is_encoding(value),
-            _ => matches!(*value, "yes" | "no"),
-        })
-}
+    let version = attribute("version", "1\\.[0-9]*");
+    let encoding = attribute("encoding", encodings);
+    let standalone = attribute("standalone", "(?:yes|no)");
+    let all = format!(r"^<\?xml{version}(?:{encoding})?(?:{standalone})?[ \t\r\n]*\?>$");
+    Regex::new(&all).ok()
+});
 
-/// Whether a text is the name of an encoding that a document in UTF-8 may claim to have.
-fn is_encoding(name: &str) -> bool {
-    let known = [
-        "utf-8",
-        "utf8",
-        "us-ascii",
-        "ascii",
-        "iso-8859-1",
-        "iso-latin-1",
-        "latin1",
-        "iso-8859-15",
-        "windows-1252",
-    ];
-    known.contains(&name.to_ascii_lowercase().as_str())
+fn is_declaration(piece: &str) -> bool {
+    let declaration = DECLARATION.as_ref();
+    declaration.is_some_and(|declaration| declaration.is_match(piece))
 }
 
 /// Whether a text has only characters and references that may be in a document, which declares no entities of its own.
@@ -165,10 +148,6 @@ fn is_text(text: &str) -> bool {
 /// Whether a character may be in a document.
 fn is_character(character: char) -> bool {
     is_white_space(character) || character >= ' ' && !matches!(character, '\u{fffe}' | '\u{ffff}')
-}
-
-fn is_white_space(character: char) -> bool {
-    matches!(character, ' ' | '\t' | '\n' | '\r')
 }
 
 fn is_name(text: &str) -> bool {

@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 use super::clock::Nanoseconds;
 use super::judge::Sample;
 use super::request_trace::Traced;
-use crate::wire::Fault;
+use crate::wire::{Fault, Wire};
 
 /// How long a response pauses after a part if the next one waits for the acknowledgement of the first: the kernel delays
 /// those of a connection in use by 40 ms, and its clock ticks every 1 to 10 ms.
@@ -29,15 +29,6 @@ pub(super) enum Activity {
         since: Nanoseconds,
     },
     Open,
-}
-
-/// What a connection is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Role {
-    /// Carries the requests of the load.
-    Load,
-    /// Holds a stream open beside the load.
-    Stream,
 }
 
 /// A request that has begun and has no outcome yet.
@@ -90,6 +81,16 @@ impl InFlight {
     }
 }
 
+/// The requests of a connection that ended with it.
+#[derive(Debug, Default)]
+pub(super) struct LostRequests {
+    /// Those whose responses had begun.
+    pub(super) begun: Vec<InFlight>,
+    pub(super) not_begun: Vec<InFlight>,
+    /// How many others are sent again.
+    pub(super) resent: u64,
+}
+
 /// A handshake that is over.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TimedHandshake {
@@ -100,7 +101,6 @@ pub(super) struct TimedHandshake {
 /// One connection of a worker.
 #[derive(Debug)]
 pub(super) struct Connection<W> {
-    pub(super) role: Role,
     pub(super) activity: Activity,
     /// Since when it is being set up, if it is: until it can carry requests.
     pub(super) set_up_since: Option<Nanoseconds>,
@@ -122,18 +122,13 @@ pub(super) struct Connection<W> {
     pub(super) excess: Option<Box<Fault>>,
     /// Whether it has carried the last request that it may.
     pub(super) is_used_up: bool,
-    /// Since when it has waited for an arrival of the shared schedule.
-    pub(super) waiting_since: Option<Nanoseconds>,
     /// Whether its user is in the timetable.
     pub(super) is_timed: bool,
-    /// When its deadlines will be checked; the end of time if it has none.
-    pub(super) watched: Nanoseconds,
 }
 
 impl<W> Connection<W> {
-    pub(super) fn new(wire: W, role: Role) -> Self {
+    pub(super) fn new(wire: W) -> Self {
         Self {
-            role,
             activity: Activity::Closed,
             set_up_since: None,
             wire,
@@ -146,9 +141,7 @@ impl<W> Connection<W> {
             was_connected: false,
             excess: None,
             is_used_up: false,
-            waiting_since: None,
             is_timed: false,
-            watched: Nanoseconds::MAX,
         }
     }
 
@@ -161,6 +154,96 @@ impl<W> Connection<W> {
     #[inline]
     pub(super) fn is_connected(&self) -> bool {
         matches!(self.activity, Activity::Open | Activity::Handshaking { .. })
+    }
+
+    pub(super) fn is_handshaking(&self) -> bool {
+        matches!(self.activity, Activity::Handshaking { .. })
+    }
+
+    /// Whether it pauses before it is opened again.
+    #[inline]
+    pub(super) fn is_retrying(&self) -> bool {
+        matches!(self.activity, Activity::Retrying { .. })
+    }
+
+    /// Whether it has carried its last request.
+    #[inline]
+    pub(super) fn is_through(&self) -> bool {
+        self.is_used_up && self.in_flight.is_empty()
+    }
+
+    /// Takes a request that the wire has no more.
+    #[inline]
+    pub(super) fn take_passed(&mut self, position: usize) -> Option<InFlight> {
+        let request = match position {
+            0 => self.in_flight.pop_front(),
+            _ => self.in_flight.remove(position),
+        };
+        self.passed = self.passed.saturating_sub(1);
+        request
+    }
+
+    /// When the attempt to open it times out, if there is one.
+    pub(super) fn connecting_deadline(&self, timeout: Nanoseconds) -> Option<Nanoseconds> {
+        match self.activity {
+            Activity::Connecting { since } | Activity::Handshaking { since } => {
+                Some(since.saturating_add(timeout))
+            }
+            _ => None,
+        }
+    }
+
+    /// When its next request, or the attempt to open it, times out; the end of time if nothing does.
+    pub(super) fn next_deadline(&self, timeout: Nanoseconds) -> Nanoseconds {
+        let requests = self.in_flight.iter().map(|request| request.deadline);
+        let deadlines = requests.chain(self.connecting_deadline(timeout));
+        deadlines.min().unwrap_or(Nanoseconds::MAX)
+    }
+
+    /// Takes the first request that the wire does not have and whose deadline is over.
+    pub(super) fn take_overdue_unsent(&mut self, now: Nanoseconds) -> Option<InFlight> {
+        let mut unsent = self.in_flight.iter().skip(self.passed);
+        let position = unsent.position(|request| request.deadline <= now)?;
+        self.in_flight.remove(self.passed + position)
+    }
+
+    /// Takes its requests that cannot be sent again. The server may know the first `sent`, and only those that are
+    /// `repeatable` may be sent twice.
+    pub(super) fn take_lost(
+        &mut self,
+        sent: usize,
+        repeatable: impl Fn(&InFlight) -> bool,
+    ) -> LostRequests {
+        let mut lost = LostRequests::default();
+        let mut position = 0;
+        self.in_flight.retain_mut(|request| {
+            position += 1;
+            if position > sent {
+                request.response_begun = false;
+                return true;
+            }
+            if request.response_begun {
+                lost.begun.push(std::mem::take(request));
+                return false;
+            }
+            if !repeatable(request) {
+                lost.not_begun.push(std::mem::take(request));
+                return false;
+            }
+            request.prepare_resend();
+            lost.resent += 1;
+            true
+        });
+        self.carry_only_these();
+        lost
+    }
+
+    /// With TLS 1.3 the client may be done with the handshake before the server refuses it, for example because it lacks
+    /// a certificate.
+    pub(super) fn is_late_refusal(&self, fault: &Fault) -> bool {
+        let mut requests = self.in_flight.iter();
+        let responded = self.responses > 0 || requests.any(|it| it.response_begun);
+        matches!(fault, Fault::Tls(_)) && !responded
     }
 
     /// Notes that it will carry the requests that are left, and has carried none yet.
@@ -194,11 +277,35 @@ impl<W> Connection<W> {
     /// Closes the connection. Its requests stay, to be resent or given up.
     pub(super) fn disconnect(&mut self, activity: Activity) {
         self.activity = activity;
-        if activity != Activity::Closed {
-            self.waiting_since = None;
-        }
         self.passed = 0;
         self.responses = 0;
         self.carry_only_these();
+    }
+}
+
+impl<W: Wire> Connection<W> {
+    /// Whether it takes another request, of at most `depth` in flight.
+    #[inline]
+    pub(super) fn has_room(&self, depth: usize) -> bool {
+        let in_flight = self.in_flight.len();
+        // One request may wait for room, so that it times out if the server never gives any. More would only wait in
+        // line, also while the connection opens.
+        let wire_has_room = in_flight == 0 || in_flight - self.passed < self.wire.room();
+        in_flight < depth && !self.is_used_up && wire_has_room
+    }
+
+    /// How many of its requests the server may know: the first ones.
+    pub(super) fn sent_requests(&self) -> usize {
+        self.passed.saturating_sub(self.wire.unsent_requests())
+    }
+
+    /// How many bytes certainly follow that nobody has to look at.
+    #[inline]
+    pub(super) fn skippable(&self) -> u64 {
+        let sample = self.in_flight.front().and_then(|it| it.sample.as_ref());
+        if sample.is_some_and(|sample| !sample.collect.is_cut()) {
+            return 0;
+        }
+        self.wire.skippable()
     }
 }

@@ -8,10 +8,10 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::TimeVal;
 use nix::time::{ClockId, clock_gettime};
 
-use prony_kernel::CounterValues;
+use prony_kernel::{CounterValues, Counters};
 use prony_model::Scheduling;
 
-use super::clock::Nanoseconds;
+use super::clock::{Nanoseconds, seconds};
 
 /// What a worker has used so far.
 #[derive(Clone, Copy, Debug, Default)]
@@ -52,6 +52,55 @@ impl WorkerCost {
     }
 }
 
+/// Reads what the thread that opened it has used.
+#[derive(Debug)]
+pub(super) struct CostMeter {
+    /// The time spent busy-waiting.
+    pub(super) spun: Nanoseconds,
+    /// `None` if the machine has none.
+    counters: Option<Counters>,
+    /// `None` if the kernel does not report it.
+    scheduling: Option<SchedulingMeter>,
+    /// When the thread was last seen, and how long it had worked by then.
+    seen: Nanoseconds,
+    worked_s: f64,
+}
+
+impl CostMeter {
+    pub(super) fn open() -> Self {
+        Self {
+            spun: 0,
+            counters: Counters::open(),
+            scheduling: SchedulingMeter::open(),
+            seen: 0,
+            worked_s: 0.0,
+        }
+    }
+
+    pub(super) fn read(&self, system_calls: u64) -> WorkerCost {
+        let usage = ThreadUsage::now();
+        let scheduling = self.scheduling.as_ref();
+        WorkerCost {
+            cpu: usage.cpu,
+            scheduling: scheduling.and_then(|meter| meter.read(&usage)),
+            system_calls,
+            spun: self.spun,
+            counted: self.counters.as_ref().and_then(Counters::read),
+        }
+    }
+
+    /// The share of the time since this was last called that the thread was on a CPU, busy-waiting excepted.
+    pub(super) fn busy(&mut self, now: Nanoseconds) -> f64 {
+        let worked_s = ThreadUsage::now().cpu.total_s() - seconds(self.spun);
+        let time = now.saturating_sub(std::mem::replace(&mut self.seen, now));
+        let worked = worked_s - std::mem::replace(&mut self.worked_s, worked_s);
+        if time == 0 {
+            return 0.0;
+        }
+        (worked / seconds(time)).clamp(0.0, 1.0)
+    }
+}
+
 /// CPU time of the calling thread, in seconds.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ThreadCpu {
@@ -88,14 +137,14 @@ impl ThreadCpu {
 
 /// getrusage(2) of the calling thread.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct ThreadUsage {
-    pub(super) cpu: ThreadCpu,
+struct ThreadUsage {
+    cpu: ThreadCpu,
     voluntary_switches: u64,
     involuntary_switches: u64,
 }
 
 impl ThreadUsage {
-    pub(super) fn now() -> Self {
+    fn now() -> Self {
         let count = |switches: i64| u64::try_from(switches).unwrap_or(0);
         // The kernel refuses this call only for an unknown `who`.
         getrusage(UsageWho::RUSAGE_THREAD).map_or_else(
@@ -121,20 +170,20 @@ fn thread_clock_s() -> f64 {
 
 /// Reads how the kernel schedules the thread that opened it.
 #[derive(Debug)]
-pub(super) struct SchedulingMeter {
+struct SchedulingMeter {
     /// Nanoseconds on a CPU, nanoseconds waiting for one, and how often it got one.
     schedstat: File,
 }
 
 impl SchedulingMeter {
     /// `None` if the kernel keeps no such figures.
-    pub(super) fn open() -> Option<Self> {
+    fn open() -> Option<Self> {
         let schedstat = File::open("/proc/thread-self/schedstat").ok()?;
         Some(Self { schedstat })
     }
 
     /// From the thread's start up to `usage`, which was read just before.
-    pub(super) fn read(&self, usage: &ThreadUsage) -> Option<Scheduling> {
+    fn read(&self, usage: &ThreadUsage) -> Option<Scheduling> {
         let mut text = [0; 128];
         let length = self.schedstat.read_at(&mut text, 0).ok()?;
         let text = std::str::from_utf8(&text[..length]).ok()?;

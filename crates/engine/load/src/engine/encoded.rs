@@ -2,18 +2,24 @@
 
 use std::collections::BTreeMap;
 
-use prony_model::{LatencyHistogram, Throttled};
+use prony_model::{LatencyHistogram, Scheduling, Throttled};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Latencies that can be merged, whatever form they have.
-pub(super) trait Latencies {
+pub(super) trait Latencies: Default {
     fn add_to(&self, sum: &mut LatencyHistogram);
+
+    fn add(&mut self, other: &impl Latencies);
 }
 
 impl Latencies for LatencyHistogram {
     fn add_to(&self, sum: &mut LatencyHistogram) {
         sum.merge(self);
+    }
+
+    fn add(&mut self, other: &impl Latencies) {
+        other.add_to(self);
     }
 }
 
@@ -36,12 +42,8 @@ impl From<&LatencyHistogram> for Encoded {
 }
 
 impl Encoded {
-    pub(super) fn is_empty(&self) -> bool {
-        self.0.is_empty()
-    }
-
-    pub(super) fn text(&self) -> &str {
-        &self.0
+    pub(super) fn into_text(self) -> String {
+        self.0
     }
 }
 
@@ -50,6 +52,13 @@ impl Latencies for Encoded {
         if let Ok(Some(histogram)) = decoded(&self.0) {
             sum.merge(&histogram);
         }
+    }
+
+    fn add(&mut self, other: &impl Latencies) {
+        let mut sum = LatencyHistogram::new();
+        self.add_to(&mut sum);
+        other.add_to(&mut sum);
+        *self = Self::from(&sum);
     }
 }
 
@@ -118,6 +127,17 @@ pub(super) fn possibly_throttled<'de, D: Deserializer<'de>>(
         possible::<D::Error>(throttled.throttled_s)?;
     }
     Ok(throttled)
+}
+
+/// Reads how threads were scheduled.
+pub(super) fn possibly_scheduled<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<Scheduling>, D::Error> {
+    let scheduling = Option::<Scheduling>::deserialize(deserializer)?;
+    if let Some(scheduling) = &scheduling {
+        possible::<D::Error>(scheduling.run_queue_wait_s)?;
+    }
+    Ok(scheduling)
 }
 
 fn possible<E: Error>(seconds: f64) -> Result<f64, E> {

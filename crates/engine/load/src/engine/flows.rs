@@ -1,5 +1,6 @@
 //! The users of a scenario: where each is in its flow.
 
+use std::fmt::Display;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -270,11 +271,8 @@ impl<'a> Flows<'a> {
         Some(sample)
     }
 
-    /// The user takes a whole response. Returns it if it is to be compared with the one that the plan expects.
-    ///
-    /// # Errors
-    ///
-    /// The outcome and the reason, if the response is not as expected.
+    /// The user takes a whole response. Returns it if it is to be compared with the one that the plan expects, or the
+    /// outcome and the reason if it is not as the user expects.
     pub(super) fn respond(
         &mut self,
         user: usize,
@@ -317,7 +315,7 @@ impl<'a> Flows<'a> {
         entry: usize,
         tally: &mut FlowTally,
         outcome: Outcome,
-        detail: &str,
+        detail: impl Display,
     ) {
         tally.entry_not_ok(entry, outcome, detail);
         if self.users[user].flow.take().is_some() {

@@ -125,18 +125,9 @@ pub(super) fn merged(workers: &[WorkerIntervals], origin: SystemTime) -> Interva
 }
 
 fn sum<'a>(recorded: impl Iterator<Item = &'a Encoded>) -> String {
-    let mut recorded = recorded.filter(|it| !it.is_empty());
-    let Some(first) = recorded.next() else {
-        return String::new();
-    };
-    let Some(second) = recorded.next() else {
-        return first.text().to_owned();
-    };
     let mut sum = LatencyHistogram::new();
-    for latencies in [first, second].into_iter().chain(recorded) {
-        latencies.add_to(&mut sum);
-    }
-    sum.to_base64()
+    recorded.for_each(|latencies| latencies.add_to(&mut sum));
+    Encoded::from(&sum).into_text()
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ use request_mix::RequestMix;
 pub use result::assemble;
 use start_line::{Place, StartLine};
 use tcp_events::HostEvents;
-use worker::{Requests, Share, Shared, Worker, WorkerResult};
+use worker::{Arrivals, Connections, Ledger, Share, Shared, Worker, WorkerResult};
 use worker_number::{WorkerNumber, share_of_agent};
 
 use crate::plan::{EventLoopChoice, LoadPlan, PlanError};
@@ -98,7 +98,6 @@ const OTHER_FILES: u64 = 64;
 const MOST_LEARNT: u64 = 64;
 /// Derives another random source from the seed, for sampling responses.
 const SAMPLES: u64 = 0x5a5a_5a5a_5a5a_5a5a;
-/// How often the observer sees the progress of the load.
 const OBSERVE: Duration = Duration::from_millis(100);
 
 /// Runs the load on its target and measures it, until it ends or `interrupt` is set (the result is then what was
@@ -168,7 +167,6 @@ struct Agent<'a> {
     recording: Recording,
 }
 
-/// Runs the workers of an agent.
 fn run_workers(
     plan: &LoadPlan,
     agent: Agent<'_>,
@@ -214,7 +212,8 @@ fn run_workers(
                 let stop = &stop;
                 scope.spawn(move || {
                     let _running = running;
-                    let result = run_worker(shared, Thread { agent, thread }, budget, place);
+                    let number = WorkerNumber::of(plan, agent, thread);
+                    let result = run_worker(shared, agent, number, budget, place);
                     result.inspect_err(|_| stop.store(true, Relaxed))
                 })
             })
@@ -238,7 +237,9 @@ fn run_workers(
             .collect::<Result<_, _>>()
     })?;
     let tcp = HostEvents::since(tcp_before);
-    let recorded = results.iter_mut().filter_map(|it| it.records.take());
+    let recorded = results
+        .iter_mut()
+        .filter_map(|it| it.figures.records.take());
     let records = Records::merged(plan, recording, recorded.collect(), origin);
     let mut part = PartResult::of(plan, agent, results, tcp);
     part.throttled = quota.throttled();
@@ -251,30 +252,24 @@ fn most_sockets(plan: &LoadPlan, agent: usize) -> usize {
     share(plan.connections.max(plan.max_connections)) + share(plan.streams)
 }
 
-/// Which thread of which agent a worker is.
-#[derive(Clone, Copy)]
-struct Thread {
-    agent: usize,
-    thread: usize,
-}
-
 /// Pins the thread, and gives the worker its event loop.
 fn run_worker<'a>(
     shared: Shared<'a>,
-    thread: Thread,
+    agent: usize,
+    number: WorkerNumber,
     budget: &'a SharedBudget,
     place: Place<'_>,
 ) -> Result<WorkerResult, LoadError> {
     let plan = shared.plan;
-    let number = WorkerNumber::of(plan, thread.agent, thread.thread);
     // By the number among all agents, because those of this host share its CPUs.
     if !plan.cpus.is_empty() {
         pin_to(plan.cpus[number.worker % plan.cpus.len()])?;
     }
     if plan.shape != LoadShape::Closed || plan.batches.is_some() || place.is_shared() {
-        set_exact_timers()?;
+        // By default the kernel may wake a thread up to 50 µs late, to save power.
+        set_timerslack(1).map_err(refused("set the timer slack"))?;
     }
-    let worker = Unwired::new(shared, thread.agent, number, budget, place);
+    let worker = Unwired::new(shared, agent, number, budget, place);
     let io = event_loop(plan, worker.share.slots())?;
     worker.run(io).map_err(refused("wait for events"))
 }
@@ -340,13 +335,11 @@ fn share_and_pacer<'a>(
 struct Unwired<'a, 'p> {
     shared: Shared<'a>,
     share: Share,
-    pacer: Box<dyn Pacer + 'a>,
-    requests: Requests<'a>,
-    judge: Judge<'a>,
+    arrivals: Arrivals<'a>,
+    ledger: Ledger<'a>,
     place: Place<'p>,
 }
 
-/// The event loop that a worker starts with.
 struct FirstEventLoop {
     io: EventLoop,
     /// After how many responses the worker [chooses](Worker::choose_event_loop) again.
@@ -363,16 +356,15 @@ impl<'a, 'p> Unwired<'a, 'p> {
     ) -> Self {
         let plan = shared.plan;
         let (share, pacer) = share_and_pacer(plan, number, budget);
+        // Not the numbers of the arrivals, which use the sources 0 to the number of threads or users.
+        let mix = RequestMix::new(plan.request.order(), number.random(!plan.seed));
+        let judge = Judge::new(plan, number.random(plan.seed ^ SAMPLES));
+        let flows = Flows::of(plan, agent, number);
         Self {
+            arrivals: Arrivals::new(pacer, mix, plan.pipeline),
+            ledger: Ledger::new(&shared, share, flows, judge),
             shared,
             share,
-            pacer,
-            requests: Requests {
-                // Not the numbers of the arrivals, which use the sources 0 to the number of threads or users.
-                mix: RequestMix::new(plan.request.order(), number.random(!plan.seed)),
-                flows: Flows::of(plan, agent, number),
-            },
-            judge: Judge::new(plan, number.random(plan.seed ^ SAMPLES)),
             place,
         }
     }
@@ -413,16 +405,8 @@ impl<'a, 'p> Unwired<'a, 'p> {
         io: FirstEventLoop,
         new_wire: &dyn Fn() -> W,
     ) -> Result<WorkerResult, Errno> {
-        Worker::new(
-            self.shared,
-            io,
-            self.share,
-            new_wire,
-            self.pacer,
-            self.requests,
-            self.judge,
-        )
-        .run(self.place)
+        let connections = Connections::new(&self.shared, io, self.share, new_wire, self.ledger);
+        Worker::new(&self.shared, connections, self.arrivals).run(self.place)
     }
 }
 
@@ -431,16 +415,9 @@ impl<'a, 'p> Unwired<'a, 'p> {
 /// Long responses cost less over epoll and short ones over io_uring (see README.md). If the length of the bodies
 /// is unknown, the first responses tell it. They use epoll, because it can hand over its sockets at any time.
 fn event_loop(plan: &LoadPlan, slots: usize) -> Result<FirstEventLoop, LoadError> {
-    let no_epoll = refused("create an epoll instance");
-    let fixed = |io| FirstEventLoop {
-        io,
-        chooses_after: None,
-    };
-    if plan.acknowledges_at_once {
-        return Ok(fixed(EventLoop::acknowledging().map_err(no_epoll)?));
-    }
     let is_auto = plan.event_loop == EventLoopChoice::Auto;
     let (takes_io_uring, chooses_after) = match (plan.event_loop, plan.body_length()) {
+        _ if plan.acknowledges_at_once => (false, None),
         (EventLoopChoice::IoUring, _) => (true, None),
         (EventLoopChoice::Epoll, _) => (false, None),
         (EventLoopChoice::Auto, Some(length)) => (length < LONG_BODY, None),
@@ -458,20 +435,16 @@ fn event_loop(plan: &LoadPlan, slots: usize) -> Result<FirstEventLoop, LoadError
     };
     if takes_io_uring {
         match EventLoop::io_uring(slots) {
-            Ok(io_uring) => return Ok(fixed(io_uring)),
+            Ok(io) => return Ok(FirstEventLoop { io, chooses_after }),
             Err(_) if is_auto => {}
             Err(error) => return Err(LoadError::NoIoUring(error)),
         }
     }
+    let no_epoll = refused("create an epoll instance");
     Ok(FirstEventLoop {
-        io: EventLoop::epoll().map_err(no_epoll)?,
+        io: EventLoop::epoll(plan.acknowledges_at_once).map_err(no_epoll)?,
         chooses_after: chooses_after.map(|most| most.min(MOST_LEARNT)),
     })
-}
-
-/// By default the kernel may wake a thread up to 50 µs late, to save power.
-fn set_exact_timers() -> Result<(), LoadError> {
-    set_timerslack(1).map_err(refused("set the timer slack"))
 }
 
 fn pin_to(cpu: usize) -> Result<(), LoadError> {

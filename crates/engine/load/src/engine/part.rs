@@ -9,7 +9,7 @@ use prony_model::{Ended, Outcomes, Scheduling, Throttled};
 use serde::{Deserialize, Serialize};
 
 use super::clock::{Nanoseconds, seconds};
-use super::encoded::{Encoded, MOST_COUNTED, possibly_throttled, some_seconds};
+use super::encoded::{Encoded, MOST_COUNTED, possibly_scheduled, possibly_throttled, some_seconds};
 use super::phase::{DueTime, PhaseResult};
 use super::silence::Silences;
 use super::stage_rows::StageEnds;
@@ -84,7 +84,8 @@ pub(super) struct PartCost {
     pub(super) system_calls: u64,
     /// `None` unless all workers counted them.
     pub(super) counted: Option<CounterPart>,
-    pub(super) scheduling: Option<SchedulingPart>,
+    #[serde(default, deserialize_with = "possibly_scheduled")]
+    pub(super) scheduling: Option<Scheduling>,
     pub(super) event_loops: BTreeSet<EventLoopName>,
 }
 
@@ -92,15 +93,6 @@ pub(super) struct PartCost {
 pub(super) struct CounterPart {
     pub(super) cycles: u64,
     pub(super) instructions: u64,
-}
-
-/// As in the result, but a wrong one is not read.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub(super) struct SchedulingPart {
-    #[serde(deserialize_with = "some_seconds")]
-    run_queue_wait_s: f64,
-    voluntary_switches: u64,
-    involuntary_switches: u64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -139,15 +131,18 @@ impl PartResult {
         workers: Vec<WorkerResult>,
         tcp: Option<HostEvents>,
     ) -> Self {
-        let mut tally = Tally::default();
+        let mut tally: Tally = Tally::default();
         let mut connections = ConnectionCounts::default();
         for worker in &workers {
-            tally.merge(&worker.measured.tally);
+            tally.merge(&worker.figures.measured.tally);
             connections.merge(&worker.connections);
         }
-        let silences = Silences::common(workers.iter().map(|worker| worker.silences.clone()));
+        let mut measured = Tally::default();
+        measured.merge(&tally);
+        let silences =
+            Silences::common(workers.iter().map(|worker| worker.figures.silences.clone()));
         let agreement = workers.iter().find_map(|worker| worker.agreement);
-        let measured = || workers.iter().map(|worker| &worker.measured);
+        let phases = || workers.iter().map(|worker| &worker.figures.measured);
         let start_lag = workers.iter().map(|worker| worker.start_lag).max();
         Self {
             agent,
@@ -155,18 +150,20 @@ impl PartResult {
             given_connections: given_connections(plan, agent),
             start_lag: start_lag.unwrap_or(0),
             ended: ended(workers.iter().map(|worker| worker.ended)),
-            duration: measured().map(|phase| phase.duration).max().unwrap_or(0),
-            due: DueTime::merged(measured().map(|phase| phase.due)),
-            measured: tally.encoded(),
+            duration: phases().map(|phase| phase.duration).max().unwrap_or(0),
+            due: DueTime::merged(phases().map(|phase| phase.due)),
+            measured,
             warmup: WarmupPart::merged(
                 workers
                     .iter()
-                    .filter_map(|it| Some(it.warmup.as_ref()?.into())),
+                    .filter_map(|it| Some(it.figures.warmup.as_ref()?.into())),
             ),
             connections,
             agreement: agreement.as_ref().map(AgreementPart::from),
             cost: PartCost::of(&workers),
-            timeline: WorkerTimeline::merged(workers.into_iter().map(|worker| worker.timeline)),
+            timeline: WorkerTimeline::merged(
+                workers.into_iter().map(|worker| worker.figures.timeline),
+            ),
             silences,
             tcp,
             throttled: None,
@@ -291,7 +288,7 @@ impl PartCost {
     }
 
     fn of_worker(worker: &WorkerResult) -> Self {
-        let PhaseResult { cost, duration, .. } = &worker.measured;
+        let PhaseResult { cost, duration, .. } = &worker.figures.measured;
         // Busy-waiting was requested, and gives way to work at once.
         let worked_s = cost.cpu.total_s() - seconds(cost.spun);
         let share = |of_s: f64| match *duration {
@@ -311,7 +308,7 @@ impl PartCost {
             spun: cost.spun,
             system_calls: cost.system_calls,
             counted: cost.counted.map(counted),
-            scheduling: cost.scheduling.map(SchedulingPart::from),
+            scheduling: cost.scheduling,
             event_loops: [worker.event_loop].into(),
         }
     }
@@ -332,7 +329,7 @@ impl PartCost {
                 cycles: add(a.cycles, b.cycles),
                 instructions: add(a.instructions, b.instructions),
             }),
-            scheduling: schedulings.map(|(a, b)| SchedulingPart {
+            scheduling: schedulings.map(|(a, b)| Scheduling {
                 run_queue_wait_s: a.run_queue_wait_s + b.run_queue_wait_s,
                 voluntary_switches: add(a.voluntary_switches, b.voluntary_switches),
                 involuntary_switches: add(a.involuntary_switches, b.involuntary_switches),
@@ -345,26 +342,6 @@ impl PartCost {
     pub(super) fn event_loop(&self) -> String {
         let names: Vec<&str> = self.event_loops.iter().map(|it| it.as_str()).collect();
         names.join(" and ")
-    }
-}
-
-impl From<Scheduling> for SchedulingPart {
-    fn from(it: Scheduling) -> Self {
-        Self {
-            run_queue_wait_s: it.run_queue_wait_s,
-            voluntary_switches: it.voluntary_switches,
-            involuntary_switches: it.involuntary_switches,
-        }
-    }
-}
-
-impl From<SchedulingPart> for Scheduling {
-    fn from(it: SchedulingPart) -> Self {
-        Self {
-            run_queue_wait_s: it.run_queue_wait_s,
-            voluntary_switches: it.voluntary_switches,
-            involuntary_switches: it.involuntary_switches,
-        }
     }
 }
 

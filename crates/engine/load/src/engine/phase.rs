@@ -20,6 +20,107 @@ pub(super) struct Phase {
     pub(super) measuring: bool,
 }
 
+/// A worker that notices the end of the warm-up this late was not running.
+const STANDSTILL: Nanoseconds = 50_000_000;
+
+/// The phases of one worker's load: which one it is in, and what ends it.
+#[derive(Debug)]
+pub(super) struct Phases {
+    pub(super) current: Phase,
+    is_open_loop: bool,
+    /// How long a load waits for responses when its time is up.
+    patience: Nanoseconds,
+    /// How many responses a closed loop waits for if none has ended in time, because otherwise it would have no result.
+    overtime: Option<u64>,
+    /// The end of a warm-up whose time is up.
+    warmup_end: Option<WarmupEnd>,
+    /// Whether no request had ended when the time was up; `None` until then.
+    ended_none_in_time: Option<bool>,
+}
+
+/// A warm-up whose time is up. If more requests are in flight than are to be measured, those that end first still belong
+/// to it.
+#[derive(Clone, Copy, Debug)]
+struct WarmupEnd {
+    /// When measuring begins; `None` if that is when the warm-up is over.
+    at: Option<Nanoseconds>,
+    /// How many of the requests, or flows, in progress to measure.
+    measured: u64,
+}
+
+impl Phases {
+    /// Those of a worker with that many connections, which begins now.
+    pub(super) fn of(plan: &LoadPlan, connections: usize, now: Nanoseconds) -> Self {
+        Self {
+            current: Phase::begin(now, plan, WorkerCost::default()),
+            is_open_loop: plan.shape.is_open(),
+            patience: nanoseconds(plan.timeout),
+            overtime: plan.overtime.then_some(connections as u64),
+            warmup_end: None,
+            ended_none_in_time: None,
+        }
+    }
+
+    /// Requests due before this may begin: now, but within the phase.
+    #[inline]
+    pub(super) fn horizon(&self, now: Nanoseconds) -> Nanoseconds {
+        now.min(self.current.ends.saturating_sub(1))
+    }
+
+    /// When the phase ends by time. After that only late responses remain.
+    pub(super) fn next_end(&self, now: Nanoseconds) -> Nanoseconds {
+        if now < self.current.ends {
+            self.current.ends
+        } else {
+            Nanoseconds::MAX
+        }
+    }
+
+    /// Whether the time of the phase is up.
+    pub(super) fn time_is_up(&self, now: Nanoseconds) -> bool {
+        now >= self.current.ends
+    }
+
+    /// The time of the warm-up is up: measures `measured` of what is in progress, and what begins from now on.
+    pub(super) fn end_warmup(&mut self, now: Nanoseconds, in_progress: u64, measured: u64) {
+        let ends = std::mem::replace(&mut self.current.ends, Nanoseconds::MAX);
+        let is_late = now - ends > STANDSTILL || in_progress > measured;
+        // Every worker sees the end a little late, and a schedule runs by the clock. Otherwise the measured time must not
+        // be over before it starts.
+        let at = (self.is_open_loop || !is_late).then_some(ends);
+        self.warmup_end = Some(WarmupEnd { at, measured });
+    }
+
+    #[inline]
+    pub(super) fn is_ending_warmup(&self) -> bool {
+        self.warmup_end.is_some()
+    }
+
+    /// When measuring begins, once the time of the warm-up is up and no more is in progress than is to be measured.
+    pub(super) fn take_warmup_end(
+        &mut self,
+        now: Nanoseconds,
+        in_progress: u64,
+    ) -> Option<Nanoseconds> {
+        let end = self.warmup_end.take_if(|end| in_progress <= end.measured)?;
+        Some(end.at.unwrap_or(now))
+    }
+
+    /// Whether a load whose time is up ends. An open loop waits until `none_left`, of the requests that have begun or
+    /// should have: without them the slowest responses would be missing from the figures. A closed loop just ends,
+    /// unless none of its requests, of which `ended` have, ended in time.
+    pub(super) fn are_over(&mut self, now: Nanoseconds, none_left: bool, ended: u64) -> bool {
+        let none_in_time = *self.ended_none_in_time.get_or_insert(ended == 0);
+        let too_long = now >= self.current.ends.saturating_add(self.patience);
+        let is_enough = match self.overtime {
+            _ if self.is_open_loop => none_left,
+            Some(enough) => !none_in_time || ended >= enough,
+            None => true,
+        };
+        is_enough || too_long
+    }
+}
+
 /// The result of one phase of one worker.
 #[derive(Debug, Default)]
 pub(super) struct PhaseResult {
@@ -142,9 +243,66 @@ impl Phase {
 mod tests {
     use super::*;
 
+    const MS: Nanoseconds = 1_000_000;
+
     /// When requests were due, of a worker that took arrivals until `last` and would take the next at `next`.
     fn taken(last: Nanoseconds, next: Nanoseconds) -> DueTime {
         DueTime { last, next }
+    }
+
+    /// A phase that ends at 1 s.
+    fn phases(is_open_loop: bool, overtime: Option<u64>, measuring: bool) -> Phases {
+        Phases {
+            current: Phase::new(0, 1000 * MS, measuring, WorkerCost::default()),
+            is_open_loop,
+            patience: 500 * MS,
+            overtime,
+            warmup_end: None,
+            ended_none_in_time: None,
+        }
+    }
+
+    #[test]
+    fn a_load_whose_time_is_up_waits_only_for_what_its_figures_need() {
+        for (case, is_open_loop, overtime, none_left, ended, expected) in [
+            ("a closed loop", false, Some(4), false, [7, 7], [true, true]),
+            ("without overtime", false, None, false, [0, 0], [true, true]),
+            ("no response", false, Some(4), false, [0, 3], [false, false]),
+            ("one each", false, Some(4), false, [0, 4], [false, true]),
+            ("an open loop", true, Some(4), false, [7, 7], [false, false]),
+            ("nothing left", true, Some(4), true, [0, 0], [true, true]),
+        ] {
+            let mut phases = phases(is_open_loop, overtime, true);
+            let mut are_over = |at_ms, ended| phases.are_over(at_ms * MS, none_left, ended);
+            let over = [are_over(1000, ended[0]), are_over(1499, ended[1])];
+            assert_eq!(over, expected, "{case}");
+            assert!(
+                are_over(1500, ended[1]),
+                "{case}: not longer than the timeout"
+            );
+        }
+    }
+
+    #[test]
+    fn measuring_begins_when_the_warmup_should_have_ended_unless_that_was_missed() {
+        for (case, is_open_loop, seen_ms, measured, begins_ms) in [
+            ("in time", false, 1003, 5, 1000),
+            ("a standstill", false, 1051, 5, 1051),
+            ("a schedule goes on", true, 1051, 5, 1000),
+            ("fewer are measured", false, 1003, 2, 1009),
+        ] {
+            let mut phases = phases(is_open_loop, None, false);
+            assert_eq!(phases.take_warmup_end(999 * MS, 0), None, "{case}");
+            phases.end_warmup(seen_ms * MS, 5, measured);
+            assert!(
+                !phases.time_is_up(seen_ms * MS),
+                "{case}: it ends only once"
+            );
+            let begins = phases.take_warmup_end(seen_ms * MS, 5);
+            let begins = begins.or_else(|| phases.take_warmup_end(1009 * MS, 2));
+            assert_eq!(begins, Some(begins_ms * MS), "{case}");
+            assert_eq!(phases.take_warmup_end(1010 * MS, 0), None, "{case}");
+        }
     }
 
     #[test]

@@ -1,14 +1,11 @@
 //! The progress of a running load.
 
-use std::array;
-use std::sync::atomic::AtomicU64;
-use std::sync::atomic::Ordering::{Acquire, Relaxed, Release};
+use std::sync::{Mutex, PoisonError};
 
-use prony_model::{LatencyHistogram, Outcome, Outcomes};
+use prony_model::{Outcome, Outcomes};
 use serde::{Deserialize, Serialize};
 
 use super::clock::{Nanoseconds, seconds};
-use super::cost::ThreadCpu;
 use super::tally::Tally;
 use crate::latency_bands::LatencyBands;
 
@@ -51,156 +48,58 @@ pub struct Progress {
     pub busy: f64,
 }
 
-/// One worker's figures, on cache lines of their own: the worker writes, the observer reads.
-#[derive(Debug)]
-#[repr(align(128))]
-pub(super) struct WorkerProgress {
-    at: AtomicU64,
-    measuring: AtomicU64,
-    errors: AtomicU64,
-    outcomes: [AtomicU64; Outcome::ALL.len()],
-    ok_flows: AtomicU64,
-    failed_flows: AtomicU64,
-    events: AtomicU64,
-    bytes_read: AtomicU64,
-    bytes_written: AtomicU64,
-    p50_ns: AtomicU64,
-    p99_ns: AtomicU64,
-    latency: PublishedBands,
-    latency_sum_ns: AtomicU64,
-    lag: PublishedBands,
-    lag_sum_ns: AtomicU64,
-    /// In millionths.
-    busy: AtomicU64,
-}
-
-impl Default for WorkerProgress {
-    fn default() -> Self {
-        Self {
-            at: AtomicU64::default(),
-            measuring: AtomicU64::default(),
-            errors: AtomicU64::default(),
-            outcomes: array::from_fn(|_| AtomicU64::default()),
-            ok_flows: AtomicU64::default(),
-            failed_flows: AtomicU64::default(),
-            events: AtomicU64::default(),
-            bytes_read: AtomicU64::default(),
-            bytes_written: AtomicU64::default(),
-            p50_ns: AtomicU64::default(),
-            p99_ns: AtomicU64::default(),
-            latency: PublishedBands::default(),
-            latency_sum_ns: AtomicU64::default(),
-            lag: PublishedBands::default(),
-            lag_sum_ns: AtomicU64::default(),
-            busy: AtomicU64::default(),
-        }
-    }
-}
-
-#[derive(Debug)]
-struct PublishedBands([AtomicU64; LatencyBands::COUNT]);
-
-impl Default for PublishedBands {
-    fn default() -> Self {
-        Self(array::from_fn(|_| AtomicU64::default()))
-    }
-}
-
-impl PublishedBands {
-    fn publish(&self, histogram: &LatencyHistogram) {
-        let mut bands = LatencyBands::default();
-        for (nanoseconds, count) in histogram.counted() {
-            bands.add(nanoseconds, count);
-        }
-        for (published, count) in self.0.iter().zip(bands.counts()) {
-            published.store(*count, Relaxed);
-        }
-    }
-
-    fn read(&self) -> LatencyBands {
-        LatencyBands::from_counts(array::from_fn(|band| self.0[band].load(Relaxed)))
-    }
-}
-
-/// How busy a worker was since it was last seen.
+/// One worker's figures, on cache lines of their own: the worker writes, and never waits for the observer, who reads.
 #[derive(Debug, Default)]
-pub(super) struct BusyMeter {
-    at: Nanoseconds,
-    worked_s: f64,
-}
-
-impl BusyMeter {
-    /// The share of the time since the last look that it worked; at `now` it has used `cpu` and busy-waited for `spun`.
-    pub(super) fn look(&mut self, now: Nanoseconds, cpu: ThreadCpu, spun: Nanoseconds) -> f64 {
-        let worked_s = cpu.total_s() - seconds(spun);
-        let (time, worked) = (now.saturating_sub(self.at), worked_s - self.worked_s);
-        *self = Self { at: now, worked_s };
-        match time {
-            0 => 0.0,
-            time => (worked / seconds(time)).clamp(0.0, 1.0),
-        }
-    }
-}
+#[repr(align(128))]
+pub(super) struct WorkerProgress(Mutex<Progress>);
 
 impl WorkerProgress {
-    /// `at` is the time since the start of the load.
-    pub(super) fn publish(&self, at: Nanoseconds, tally: &Tally, measuring: bool, busy: f64) {
-        self.at.store(at, Relaxed);
-        self.errors.store(tally.errors(), Relaxed);
-        for (published, (_, count)) in self.outcomes.iter().zip(tally.outcomes.iter()) {
-            published.store(count, Relaxed);
+    /// Publishes figures, unless the observer reads those before them just now.
+    pub(super) fn publish(&self, progress: Progress) {
+        if let Ok(mut published) = self.0.try_lock() {
+            *published = progress;
         }
-        let flows = tally
-            .counted_flows()
-            .map_or((0, 0), |flows| (flows.ok, flows.failed));
-        self.ok_flows.store(flows.0, Relaxed);
-        self.failed_flows.store(flows.1, Relaxed);
-        let events = tally.events.count + tally.streams.events.count;
-        self.events.store(events, Relaxed);
-        self.bytes_read.store(tally.bytes_read, Relaxed);
-        self.bytes_written.store(tally.bytes_written, Relaxed);
-        self.p50_ns.store(tally.latency.value_at(0.50), Relaxed);
-        self.p99_ns.store(tally.latency.value_at(0.99), Relaxed);
-        self.latency.publish(&tally.latency);
-        self.latency_sum_ns.store(tally.latency_sum, Relaxed);
-        self.lag.publish(&tally.schedule.lag);
-        self.lag_sum_ns.store(tally.schedule.lag_sum(), Relaxed);
-        self.busy.store((busy * 1e6) as u64, Relaxed);
-        // Last, so that an observer who sees that the worker measures sees no figure of its warm-up.
-        self.measuring.store(measuring.into(), Release);
+    }
+
+    /// Publishes the last figures.
+    pub(super) fn publish_last(&self, progress: Progress) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = progress;
     }
 
     fn read(&self) -> Progress {
-        let measuring = self.measuring.load(Acquire) == 1;
-        let mut outcomes = Outcomes::default();
-        for (outcome, count) in Outcome::ALL.into_iter().zip(&self.outcomes) {
-            outcomes[outcome] = count.load(Relaxed);
-        }
-        Progress {
-            at_s: seconds(self.at.load(Relaxed)),
-            measuring,
-            ok: outcomes[Outcome::Ok],
-            errors: self.errors.load(Relaxed),
-            outcomes,
-            ok_flows: self.ok_flows.load(Relaxed),
-            failed_flows: self.failed_flows.load(Relaxed),
-            events: self.events.load(Relaxed),
-            bytes_read: self.bytes_read.load(Relaxed),
-            bytes_written: self.bytes_written.load(Relaxed),
-            p50_ns: self.p50_ns.load(Relaxed),
-            p99_ns: self.p99_ns.load(Relaxed),
-            latency: self.latency.read(),
-            latency_sum_ns: self.latency_sum_ns.load(Relaxed),
-            lag: self.lag.read(),
-            lag_sum_ns: self.lag_sum_ns.load(Relaxed),
-            busy: self.busy.load(Relaxed) as f64 / 1e6,
-        }
+        let published = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        published.clone()
     }
 }
 
 impl Progress {
     pub(super) fn of(workers: &[WorkerProgress]) -> Self {
         Self::sum(workers.iter().map(WorkerProgress::read))
+    }
+
+    /// What a worker has counted in a phase. `at` is the time since the start of the load.
+    pub(super) fn of_worker(at: Nanoseconds, tally: &Tally, measuring: bool, busy: f64) -> Self {
+        let flows = tally.counted_flows();
+        let lag = &tally.schedule.lag;
+        Self {
+            at_s: seconds(at),
+            measuring,
+            ok: tally.outcomes[Outcome::Ok],
+            errors: tally.errors(),
+            outcomes: tally.outcomes,
+            ok_flows: flows.map_or(0, |flows| flows.ok),
+            failed_flows: flows.map_or(0, |flows| flows.failed),
+            events: tally.events.count + tally.streams.events.count,
+            bytes_read: tally.bytes_read,
+            bytes_written: tally.bytes_written,
+            p50_ns: tally.latency.value_at(0.50),
+            p99_ns: tally.latency.value_at(0.99),
+            latency: LatencyBands::of(&tally.latency),
+            latency_sum_ns: tally.latency_sum,
+            lag: LatencyBands::of(lag),
+            lag_sum_ns: tally.schedule.lag_sum(),
+            busy,
+        }
     }
 
     /// The progress of several workers or agents as one: counts add up, a share or a percentile is the highest.
@@ -247,7 +146,7 @@ mod tests {
             let mut tally = Tally::default();
             (tally.flows().ok, tally.flows().failed) = (ok, failed);
             let worker = WorkerProgress::default();
-            worker.publish(1, &tally, true, 0.0);
+            worker.publish(Progress::of_worker(1, &tally, true, 0.0));
             worker
         });
         let progress = Progress::of(&workers);

@@ -7,6 +7,7 @@ use prony_model::{
 use prony_traffic::Entry;
 
 use super::clock::{Nanoseconds, seconds};
+use super::encoded::Latencies;
 use super::part::{PartResult, WarmupPart, ended};
 use super::phase::DueTime;
 use super::silence::Silences;
@@ -227,6 +228,7 @@ fn warmup_result(warmup: WarmupPart) -> WarmupResult {
 }
 
 fn generator(plan: &LoadPlan, parts: &[PartResult]) -> GeneratorCost {
+    let throttled = parts.iter().filter_map(|part| part.throttled);
     let costs = parts.iter().map(|part| part.cost.clone());
     let cost = costs
         .reduce(|sum, cost| sum.plus(&cost))
@@ -243,8 +245,9 @@ fn generator(plan: &LoadPlan, parts: &[PartResult]) -> GeneratorCost {
         client_limited: false,
         client_limited_by: None,
         cpus: plan.cpus.clone(),
-        scheduling: cost.scheduling.map(Into::into),
-        throttled: throttled(parts),
+        scheduling: cost.scheduling,
+        // The agent that was stopped longest.
+        throttled: throttled.reduce(Throttled::worse),
     };
     if let Some(evidence) = client_limited_by(plan, parts) {
         generator.limited_by(&evidence);
@@ -269,12 +272,6 @@ fn client_limited_by(plan: &LoadPlan, parts: &[PartResult]) -> Option<String> {
             plan.agents
         ),
     })
-}
-
-/// How their CPU quota stopped the agents: the one that was stopped longest.
-fn throttled(parts: &[PartResult]) -> Option<Throttled> {
-    let throttled = parts.iter().filter_map(|part| part.throttled);
-    throttled.reduce(Throttled::worse)
 }
 
 /// The evidence that its CPU quota limited an agent.
@@ -312,7 +309,7 @@ fn evidence(part: &PartResult) -> Option<String> {
 }
 
 /// How far the generator was behind its schedule, if it was.
-fn behind<H>(schedule: &ScheduleTally<H>) -> Option<String> {
+fn behind<H: Latencies>(schedule: &ScheduleTally<H>) -> Option<String> {
     let behind_by = schedule.behind_by as f64;
     if behind_by > LAG_GROWTH_NS {
         let behind = match behind_by / 1e9 {

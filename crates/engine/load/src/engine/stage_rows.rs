@@ -4,7 +4,7 @@ use prony_model::{LatencyHistogram, LoadShape, Outcome, Outcomes, Stage, StageRe
 use serde::{Deserialize, Serialize};
 
 use super::clock::{Nanoseconds, seconds};
-use super::encoded::{Encoded, Latencies};
+use super::encoded::Latencies;
 use super::tally::Tally;
 use crate::plan::LoadPlan;
 
@@ -68,19 +68,13 @@ impl StageTally {
         self.completed += u64::from(began_in_it);
         self.latency.record(latency);
     }
+}
 
-    pub(super) fn merge<H: Latencies>(&mut self, other: &StageTally<H>) {
+impl<H: Latencies> StageTally<H> {
+    pub(super) fn merge<O: Latencies>(&mut self, other: &StageTally<O>) {
         self.outcomes.merge(&other.outcomes);
         self.completed = self.completed.saturating_add(other.completed);
-        other.latency.add_to(&mut self.latency);
-    }
-
-    pub(super) fn encoded(self) -> StageTally<Encoded> {
-        StageTally {
-            outcomes: self.outcomes,
-            completed: self.completed,
-            latency: (&self.latency).into(),
-        }
+        self.latency.add(&other.latency);
     }
 }
 

@@ -1,6 +1,7 @@
 //! What one worker counted in one phase of the load.
 
 use std::collections::BTreeMap;
+use std::fmt::Display;
 
 use prony_model::{Checked, LatencyHistogram, Outcome, Outcomes, WrongResponse};
 
@@ -8,13 +9,14 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::clock::{Nanoseconds, seconds};
-use super::encoded::{Encoded, Latencies, pairs};
+use super::encoded::{Latencies, pairs};
 use super::stage_rows::StageTally;
 use crate::plan::MOST_SLOW;
 
 /// Counters of one worker and one phase. Nothing here is shared while the load runs.
 ///
-/// The tally of an agent goes to other processes with its histograms as text.
+/// The tally of an agent goes to other processes with its histograms as text: an empty one of that form, to which this
+/// is added.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Tally<H = LatencyHistogram> {
     pub(super) outcomes: Outcomes,
@@ -30,9 +32,8 @@ pub(super) struct Tally<H = LatencyHistogram> {
     /// The time to the first byte of each ok response, if measured.
     pub(super) first_byte: H,
     pub(super) schedule: ScheduleTally<H>,
-    /// The events of the load's responses.
     pub(super) events: EventTally<H>,
-    /// The streams that are held open beside the load.
+    /// Those that are held open beside the load.
     pub(super) streams: StreamTally<H>,
     pub(super) bytes_read: u64,
     pub(super) bytes_written: u64,
@@ -71,7 +72,6 @@ pub(super) struct FlowTally<H = LatencyHistogram> {
     pub(super) entries: Vec<EntryTally<H>>,
 }
 
-/// The requests of an entry.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct EntryTally<H = LatencyHistogram> {
     pub(super) outcomes: Outcomes,
@@ -82,7 +82,6 @@ pub(super) struct EntryTally<H = LatencyHistogram> {
 /// The most different values of `grpc-status` to count.
 const MOST_RPC_STATUSES: usize = 100;
 
-/// How many responses had each status.
 #[derive(Debug)]
 struct Statuses(Box<[u64; 1000]>);
 
@@ -121,6 +120,15 @@ fn add(sum: &mut u64, count: u64) {
     *sum = sum.saturating_add(count);
 }
 
+fn keep_first(first: &mut Option<WrongResponse>, outcome: Outcome, detail: impl Display) {
+    if outcome.is_error() && first.is_none() {
+        *first = Some(WrongResponse {
+            outcome: outcome.name().into(),
+            detail: detail.to_string(),
+        });
+    }
+}
+
 /// How well the schedule was kept.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct ScheduleTally<H = LatencyHistogram> {
@@ -137,7 +145,7 @@ pub(super) struct ScheduleTally<H = LatencyHistogram> {
     pub(super) set_up_waits: u64,
     /// At the end, how overdue a request was that had not begun although a connection was free.
     pub(super) behind_by: Nanoseconds,
-    /// How late the generator itself was.
+    /// Of the generator itself.
     pub(super) lag: H,
     /// The lag in the first and in the second half of the phase.
     pub(super) lag_by_half: [LagSum; 2],
@@ -149,7 +157,6 @@ pub(super) struct LagSum {
     count: u64,
 }
 
-/// How long handshakes took.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct HandshakeTally<H = LatencyHistogram> {
     pub(super) full: H,
@@ -157,7 +164,6 @@ pub(super) struct HandshakeTally<H = LatencyHistogram> {
     pub(super) resumed: H,
 }
 
-/// Events of event streams.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct EventTally<H = LatencyHistogram> {
     pub(super) count: u64,
@@ -165,7 +171,6 @@ pub(super) struct EventTally<H = LatencyHistogram> {
     pub(super) gap: H,
 }
 
-/// Streams held open beside the load.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct StreamTally<H = LatencyHistogram> {
     pub(super) outcomes: Outcomes,
@@ -174,7 +179,6 @@ pub(super) struct StreamTally<H = LatencyHistogram> {
     pub(super) slowest: Option<StreamCourse>,
 }
 
-/// How many events a stream had, and how long it was held.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) struct StreamCourse {
     pub(super) events: u64,
@@ -213,23 +217,9 @@ impl Tally {
         }
     }
 
-    /// What the users of the load's scenario do.
-    pub(super) fn flows(&mut self) -> &mut FlowTally {
-        self.flows.get_or_insert_default()
-    }
-
     /// The same, if there is any.
     pub(super) fn counted_flows(&self) -> Option<&FlowTally> {
         self.flows.as_deref()
-    }
-
-    /// What was counted of a stage.
-    #[inline]
-    pub(super) fn stage(&mut self, stage: usize) -> &mut StageTally {
-        if self.stages.len() <= stage {
-            self.stages.resize_with(stage + 1, StageTally::default);
-        }
-        &mut self.stages[stage]
     }
 
     /// The stages of which anything was counted, and those before them.
@@ -245,19 +235,14 @@ impl Tally {
 
     /// Counts a request that is not ok, and keeps the detail of the first one.
     #[cold]
-    pub(super) fn not_ok(&mut self, outcome: Outcome, detail: impl FnOnce() -> String) {
+    pub(super) fn not_ok(&mut self, outcome: Outcome, detail: impl Display) {
         self.outcomes[outcome] += 1;
         self.wrong(outcome, detail);
     }
 
     /// Keeps the detail if it is the first one.
-    pub(super) fn wrong(&mut self, outcome: Outcome, detail: impl FnOnce() -> String) {
-        if outcome.is_error() && self.first_wrong.is_none() {
-            self.first_wrong = Some(WrongResponse {
-                outcome: outcome.name().into(),
-                detail: detail(),
-            });
-        }
+    pub(super) fn wrong(&mut self, outcome: Outcome, detail: impl Display) {
+        keep_first(&mut self.first_wrong, outcome, detail);
     }
 
     #[inline]
@@ -272,6 +257,25 @@ impl Tally {
         self.rpc_status_times(status, 1);
     }
 
+    pub(super) fn statuses(&self) -> BTreeMap<u16, u64> {
+        self.statuses.counted()
+    }
+}
+
+impl<H: Latencies> Tally<H> {
+    /// What the users of the load's scenario do.
+    pub(super) fn flows(&mut self) -> &mut FlowTally<H> {
+        self.flows.get_or_insert_default()
+    }
+
+    #[inline]
+    pub(super) fn stage(&mut self, stage: usize) -> &mut StageTally<H> {
+        if self.stages.len() <= stage {
+            self.stages.resize_with(stage + 1, StageTally::default);
+        }
+        &mut self.stages[stage]
+    }
+
     fn rpc_status_times(&mut self, status: u32, times: u64) {
         // A lying server must not fill the memory; gRPC has 17.
         if self.rpc_statuses.len() < MOST_RPC_STATUSES || self.rpc_statuses.contains_key(&status) {
@@ -279,17 +283,13 @@ impl Tally {
         }
     }
 
-    pub(super) fn statuses(&self) -> BTreeMap<u16, u64> {
-        self.statuses.counted()
-    }
-
     /// Adds what another worker or agent counted, with the histograms in either form.
-    pub(super) fn merge<H: Latencies>(&mut self, other: &Tally<H>) {
+    pub(super) fn merge<O: Latencies>(&mut self, other: &Tally<O>) {
         self.outcomes.merge(&other.outcomes);
-        other.latency.add_to(&mut self.latency);
-        other.connect.add_to(&mut self.connect);
+        self.latency.add(&other.latency);
+        self.connect.add(&other.connect);
         self.handshakes.merge(&other.handshakes);
-        other.first_byte.add_to(&mut self.first_byte);
+        self.first_byte.add(&other.first_byte);
         self.schedule.merge(&other.schedule);
         self.events.merge(&other.events);
         self.streams.outcomes.merge(&other.streams.outcomes);
@@ -315,55 +315,19 @@ impl Tally {
             self.first_wrong.clone_from(&other.first_wrong);
         }
     }
-
-    /// The same, with its histograms as text.
-    pub(super) fn encoded(self) -> Tally<Encoded> {
-        let of = |histogram: &LatencyHistogram| Encoded::from(histogram);
-        Tally {
-            outcomes: self.outcomes,
-            latency: of(&self.latency),
-            latency_sum: self.latency_sum,
-            slow: self.slow,
-            connect: of(&self.connect),
-            handshakes: HandshakeTally {
-                full: of(&self.handshakes.full),
-                resumed: of(&self.handshakes.resumed),
-            },
-            first_byte: of(&self.first_byte),
-            schedule: self.schedule.encoded(),
-            events: self.events.encoded(),
-            streams: StreamTally {
-                outcomes: self.streams.outcomes,
-                events: self.streams.events.encoded(),
-                slowest: self.streams.slowest,
-            },
-            bytes_read: self.bytes_read,
-            bytes_written: self.bytes_written,
-            statuses: self.statuses,
-            rpc_statuses: self.rpc_statuses,
-            first_wrong: self.first_wrong,
-            ack_waits: self.ack_waits,
-            checked: self.checked,
-            flows: self.flows.map(|flows| Box::new(flows.encoded())),
-            stages: self.stages.into_iter().map(StageTally::encoded).collect(),
-        }
-    }
 }
 
 impl<H> Tally<H> {
-    /// How many entries of a scenario had a request.
     pub(super) fn entries(&self) -> usize {
         self.flows.as_ref().map_or(0, |flows| flows.entries.len())
     }
 
-    /// How many stages have figures of their own.
     pub(super) fn stages(&self) -> usize {
         self.stages.len()
     }
 }
 
 impl FlowTally {
-    /// Counts a flow that is ok.
     pub(super) fn ok(&mut self, took: Nanoseconds, counts: bool) {
         self.ok += 1;
         self.completed += u64::from(counts);
@@ -378,14 +342,12 @@ impl FlowTally {
         self.first_failure.get_or_insert(reason);
     }
 
-    /// Counts a flow that was too late to begin.
     #[cold]
-    pub(super) fn shed(&mut self, detail: &str) {
+    pub(super) fn shed(&mut self, detail: impl Display) {
         self.failed += 1;
         self.entry_not_ok(0, Outcome::Shed, detail);
     }
 
-    /// Counts a request of an entry that is ok.
     #[inline]
     pub(super) fn entry_ok(&mut self, entry: usize, latency: Nanoseconds) {
         let tally = self.entry(entry);
@@ -393,28 +355,24 @@ impl FlowTally {
         tally.latency.record(latency);
     }
 
-    /// Counts one that is not ok.
     #[cold]
-    pub(super) fn entry_not_ok(&mut self, entry: usize, outcome: Outcome, detail: &str) {
+    pub(super) fn entry_not_ok(&mut self, entry: usize, outcome: Outcome, detail: impl Display) {
         let tally = self.entry(entry);
         tally.outcomes[outcome] += 1;
-        if outcome.is_error() && tally.first_wrong.is_none() {
-            tally.first_wrong = Some(WrongResponse {
-                outcome: outcome.name().into(),
-                detail: detail.into(),
-            });
-        }
+        keep_first(&mut tally.first_wrong, outcome, detail);
     }
+}
 
+impl<H: Latencies> FlowTally<H> {
     #[inline]
-    pub(super) fn entry(&mut self, entry: usize) -> &mut EntryTally {
+    pub(super) fn entry(&mut self, entry: usize) -> &mut EntryTally<H> {
         if self.entries.len() <= entry {
             self.entries.resize_with(entry + 1, EntryTally::default);
         }
         &mut self.entries[entry]
     }
 
-    fn merge<H: Latencies>(&mut self, other: &FlowTally<H>) {
+    fn merge<O: Latencies>(&mut self, other: &FlowTally<O>) {
         add(&mut self.ok, other.ok);
         add(&mut self.completed, other.completed);
         add(&mut self.failed, other.failed);
@@ -423,35 +381,17 @@ impl FlowTally {
             other.failed_without_request,
         );
         add(&mut self.unfinished, other.unfinished);
-        other.duration.add_to(&mut self.duration);
+        self.duration.add(&other.duration);
         if self.first_failure.is_none() {
             self.first_failure.clone_from(&other.first_failure);
         }
         for (entry, theirs) in other.entries.iter().enumerate() {
             let mine = self.entry(entry);
             mine.outcomes.merge(&theirs.outcomes);
-            theirs.latency.add_to(&mut mine.latency);
+            mine.latency.add(&theirs.latency);
             if mine.first_wrong.is_none() {
                 mine.first_wrong.clone_from(&theirs.first_wrong);
             }
-        }
-    }
-
-    fn encoded(self) -> FlowTally<Encoded> {
-        let entries = self.entries.into_iter().map(|entry| EntryTally {
-            outcomes: entry.outcomes,
-            latency: (&entry.latency).into(),
-            first_wrong: entry.first_wrong,
-        });
-        FlowTally {
-            ok: self.ok,
-            completed: self.completed,
-            failed: self.failed,
-            failed_without_request: self.failed_without_request,
-            unfinished: self.unfinished,
-            duration: (&self.duration).into(),
-            first_failure: self.first_failure,
-            entries: entries.collect(),
         }
     }
 }
@@ -465,8 +405,10 @@ impl ScheduleTally {
         half.sum += lag;
         half.count += 1;
     }
+}
 
-    fn merge<H: Latencies>(&mut self, other: &ScheduleTally<H>) {
+impl<H: Latencies> ScheduleTally<H> {
+    fn merge<O: Latencies>(&mut self, other: &ScheduleTally<O>) {
         add(&mut self.due, other.due);
         add(&mut self.sent, other.sent);
         add(&mut self.completed, other.completed);
@@ -474,30 +416,13 @@ impl ScheduleTally {
         add(&mut self.bound_hits, other.bound_hits);
         add(&mut self.set_up_waits, other.set_up_waits);
         self.behind_by = self.behind_by.max(other.behind_by);
-        other.lag.add_to(&mut self.lag);
+        self.lag.add(&other.lag);
         for (mine, theirs) in self.lag_by_half.iter_mut().zip(other.lag_by_half) {
             add(&mut mine.sum, theirs.sum);
             add(&mut mine.count, theirs.count);
         }
     }
 
-    fn encoded(self) -> ScheduleTally<Encoded> {
-        ScheduleTally {
-            due: self.due,
-            sent: self.sent,
-            completed: self.completed,
-            queued: self.queued,
-            bound_hits: self.bound_hits,
-            set_up_waits: self.set_up_waits,
-            behind_by: self.behind_by,
-            lag: (&self.lag).into(),
-            lag_by_half: self.lag_by_half,
-        }
-    }
-}
-
-impl<H> ScheduleTally<H> {
-    /// The sum of the lag of all requests.
     pub(super) fn lag_sum(&self) -> Nanoseconds {
         self.lag_by_half.iter().map(|half| half.sum).sum()
     }
@@ -520,10 +445,12 @@ impl HandshakeTally {
             self.full.record(took);
         }
     }
+}
 
-    fn merge<H: Latencies>(&mut self, other: &HandshakeTally<H>) {
-        other.full.add_to(&mut self.full);
-        other.resumed.add_to(&mut self.resumed);
+impl<H: Latencies> HandshakeTally<H> {
+    fn merge<O: Latencies>(&mut self, other: &HandshakeTally<O>) {
+        self.full.add(&other.full);
+        self.resumed.add(&other.resumed);
     }
 }
 
@@ -544,18 +471,12 @@ impl EventTally {
         }
         (1..events).for_each(|_| self.gap.record(0));
     }
+}
 
-    fn merge<H: Latencies>(&mut self, other: &EventTally<H>) {
+impl<H: Latencies> EventTally<H> {
+    fn merge<O: Latencies>(&mut self, other: &EventTally<O>) {
         add(&mut self.count, other.count);
-        other.first.add_to(&mut self.first);
-        other.gap.add_to(&mut self.gap);
-    }
-
-    fn encoded(self) -> EventTally<Encoded> {
-        EventTally {
-            count: self.count,
-            first: (&self.first).into(),
-            gap: (&self.gap).into(),
-        }
+        self.first.add(&other.first);
+        self.gap.add(&other.gap);
     }
 }

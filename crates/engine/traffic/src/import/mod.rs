@@ -15,16 +15,11 @@ mod shell;
 mod url;
 mod write;
 
-pub use curl::{CurlError, Files, NoFiles, curl};
-pub use har::{HarError, HarOptions, har};
-pub use openapi::{OpenApiError, openapi};
-pub use scenario::{
-    Content, Entry, Method, MethodError, Options, Part, Redirects, Scenario, Status, Text,
-    Variable, VariableName, Version,
-};
-pub use shell::ShellError;
-pub use url::UrlError;
-pub use write::{WriteError, write};
+pub use curl::{Files, NoFiles, curl};
+pub use har::{HarOptions, har};
+pub use openapi::openapi;
+pub use scenario::{Content, Entry, Options, Part, Scenario, Status, Text, Variable};
+pub use write::write;
 
 /// The longest input of an import.
 pub const MAX_INPUT_BYTES: usize = 64 << 20;
@@ -36,4 +31,27 @@ pub struct Imported {
     pub scenario: Scenario,
     /// What was left out or may surprise, a sentence each.
     pub notes: Vec<String>,
+}
+
+/// Why there is no Hurl file: what is wrong, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ImportError(String);
+
+impl<T: Into<String>> From<T> for ImportError {
+    fn from(reason: T) -> Self {
+        Self(reason.into())
+    }
+}
+
+fn refuse<T>(reason: impl Into<String>) -> Result<T, ImportError> {
+    Err(reason.into().into())
+}
+
+/// At most that many characters of a text, for messages.
+fn shortened(text: &str, longest: usize) -> String {
+    match text.char_indices().nth(longest) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
 }

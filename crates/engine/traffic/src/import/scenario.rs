@@ -1,59 +1,51 @@
 //! What an import gives: requests in their order, before they are a text.
+#![allow(missing_docs, reason = "the names say what they are")]
 
-use std::fmt;
-use std::str::FromStr;
 use std::time::Duration;
+
+use prony_hurl::ast::FlagOption;
+
+use super::{ImportError, refuse};
 
 /// Requests in their order.
 #[derive(Clone, Debug, Default)]
 pub struct Scenario {
-    /// The requests with their expected statuses.
     pub entries: Vec<Entry>,
-    /// The variables in the requests.
     pub variables: Vec<Variable>,
 }
 
 /// A variable that a user gives a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
-    /// Its name.
-    pub name: VariableName,
+    pub name: String,
     /// What it stands for, in a few words.
     pub meaning: String,
 }
 
 /// A request, and the status that is expected.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Entry {
     /// Comments above the request, a line each.
     pub comments: Vec<String>,
-    /// The method.
-    pub method: Method,
+    pub method: String,
     /// The URL with its query.
     pub url: Text,
-    /// The header fields.
     pub headers: Vec<(Text, Text)>,
-    /// `[Options]`
     pub options: Options,
     /// A user and a password.
     pub basic_auth: Option<(Text, Text)>,
-    /// What is sent.
     pub content: Content,
     /// The status that is expected, if one is known.
     pub status: Option<Status>,
 }
 
 /// The options of an entry.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// How long to wait before the request.
     pub delay: Option<Duration>,
-    /// Whether any certificate is trusted.
-    pub insecure: bool,
-    /// The version of HTTP, if it is not the server's choice.
-    pub version: Option<Version>,
-    /// How redirects are followed, if they are.
-    pub redirects: Option<Redirects>,
+    /// Those that are on.
+    pub flags: Vec<FlagOption>,
     /// Whether the body was to be sent in chunks, which Prony does not do.
     pub chunked: bool,
 }
@@ -66,33 +58,11 @@ impl Options {
     }
 }
 
-/// How redirects are followed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Redirects {
-    /// The user's password is sent to the first server alone.
-    Followed,
-    /// The user's password is sent to every server.
-    Trusted,
-}
-
-/// A version of HTTP.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Version {
-    /// HTTP/1.1
-    Http11,
-    /// HTTP/2, by negotiation
-    Http2,
-    /// HTTP/2 by prior knowledge
-    Http2PriorKnowledge,
-}
-
 /// What a request sends.
 #[derive(Clone, Debug, Default)]
 pub enum Content {
-    /// No body.
     #[default]
     None,
-    /// These bytes.
     Bytes(Vec<u8>),
     /// What is in this file.
     File(Text),
@@ -105,7 +75,6 @@ pub enum Content {
 /// A part of a multipart body.
 #[derive(Clone, Debug)]
 pub enum Part {
-    /// A value.
     Value(Text, Text),
     /// A file with its media type, if one is given.
     File(Text, Text, Option<Text>),
@@ -114,81 +83,33 @@ pub enum Part {
 /// A status that is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// This one.
     Exactly(u16),
     /// Any of this hundred: 2 for 200 to 299.
     Hundred(u16),
 }
 
-/// A method that a Hurl file can name: capital letters.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Method(String);
-
-/// Why a method is not one of a Hurl file.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the method `{0}` is not supported: methods are in capital letters, such as GET or POST")]
-pub struct MethodError(String);
-
-impl Method {
-    /// `GET`
-    pub fn get() -> Self {
-        Self("GET".into())
-    }
-
-    /// `POST`
-    pub fn post() -> Self {
-        Self("POST".into())
-    }
-
-    /// The name.
-    pub fn as_str(&self) -> &str {
-        &self.0
+/// The name of a method that a Hurl file can have: capital letters.
+pub(crate) fn method(name: &str) -> Result<String, ImportError> {
+    let is_capital = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_uppercase());
+    // In a Hurl file, HTTP begins a response; Prony opens no tunnels.
+    if is_capital && !matches!(name, "HTTP" | "CONNECT") {
+        Ok(name.to_owned())
+    } else {
+        refuse(format!(
+            "the method `{name}` is not supported: methods are in capital letters, such as GET or POST"
+        ))
     }
 }
 
-impl FromStr for Method {
-    type Err = MethodError;
-
-    fn from_str(name: &str) -> Result<Self, MethodError> {
-        let is_capital = !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_uppercase());
-        // In a Hurl file, HTTP begins a response; Prony opens no tunnels.
-        if is_capital && !matches!(name, "HTTP" | "CONNECT") {
-            Ok(Self(name.into()))
-        } else {
-            Err(MethodError(name.into()))
-        }
-    }
-}
-
-/// The name of a variable: letters, digits, `_` and `-`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct VariableName(String);
-
-impl VariableName {
-    /// A name from any text: other characters become `_`.
-    pub fn of(text: &str) -> Self {
-        let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
-        let name: String = text
-            .chars()
-            .map(|c| if is_name(c) { c } else { '_' })
-            .collect();
-        // Hurl has functions of these names.
-        match name.as_str() {
-            "" => Self("value".into()),
-            "newDate" | "newUuid" | "getEnv" => Self(format!("{name}_")),
-            _ => Self(name),
-        }
-    }
-
-    /// The name.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for VariableName {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
+/// The name of a variable from any text: characters that it cannot have become `_`.
+pub(crate) fn variable_name(text: &str) -> String {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-');
+    let name = text.replace(|c| !is_name(c), "_");
+    // Hurl has functions of these names.
+    match name.as_str() {
+        "" => "value".into(),
+        "newDate" | "newUuid" | "getEnv" => format!("{name}_"),
+        _ => name,
     }
 }
 
@@ -201,12 +122,12 @@ pub struct Text {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Piece {
     Literal(String),
-    Variable(VariableName),
+    Variable(String),
 }
 
 impl Text {
     /// The value of a variable.
-    pub fn variable(name: VariableName) -> Self {
+    pub(crate) fn variable(name: String) -> Self {
         Self {
             pieces: vec![Piece::Variable(name)],
         }
@@ -214,7 +135,7 @@ impl Text {
 
     /// This text with another behind it.
     #[must_use]
-    pub fn then(mut self, more: impl Into<Text>) -> Self {
+    pub(crate) fn then(mut self, more: impl Into<Text>) -> Self {
         for piece in more.into().pieces {
             match (self.pieces.last_mut(), piece) {
                 (Some(Piece::Literal(last)), Piece::Literal(text)) => last.push_str(&text),
@@ -225,7 +146,7 @@ impl Text {
     }
 
     /// Whether nothing is in it.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.pieces.is_empty()
     }
 
@@ -239,29 +160,25 @@ impl Text {
     }
 }
 
-impl From<&str> for Text {
-    fn from(text: &str) -> Self {
-        text.to_owned().into()
+impl<T: Into<String>> From<T> for Text {
+    fn from(text: T) -> Self {
+        let text = text.into();
+        let pieces = if text.is_empty() {
+            Vec::new()
+        } else {
+            vec![Piece::Literal(text)]
+        };
+        Self { pieces }
     }
 }
 
-impl From<String> for Text {
-    fn from(text: String) -> Self {
-        let is_empty = text.is_empty();
-        Self {
-            pieces: (!is_empty)
-                .then_some(Piece::Literal(text))
-                .into_iter()
-                .collect(),
-        }
-    }
+/// Whether a header field has this name.
+pub(crate) fn is_named(header: &Text, name: &str) -> bool {
+    let literal = header.literal();
+    literal.is_some_and(|header| header.eq_ignore_ascii_case(name))
 }
 
 /// Whether header fields have one of this name.
 pub(crate) fn has_header(headers: &[(Text, Text)], name: &str) -> bool {
-    let is_it = |text: &Text| {
-        text.literal()
-            .is_some_and(|it| it.eq_ignore_ascii_case(name))
-    };
-    headers.iter().any(|(header, _)| is_it(header))
+    headers.iter().any(|(header, _)| is_named(header, name))
 }

@@ -3,28 +3,10 @@
 use std::iter::Peekable;
 use std::str::Chars;
 
-/// Why a text is not the words of one command.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
-pub enum ShellError {
-    #[error("the quote {0} is not closed; is the command complete?")]
-    Unclosed(char),
-    #[error(
-        "`{0}` is for the shell, which Prony does not run; write the value itself, or quote it with '…'"
-    )]
-    Expansion(String),
-    #[error("`{0}` is for the shell; give only the curl command, or quote it")]
-    Operator(char),
-    #[error("`{0}` is not a character")]
-    Escape(String),
-    #[error(
-        "this is a command for the Windows command prompt; copy it from the browser as cURL (bash) or cURL (POSIX)"
-    )]
-    Windows,
-}
+use super::{ImportError, refuse};
 
 /// The words of a command. They are bytes, because `$'\xff'` is one.
-pub(crate) fn words(text: &str) -> Result<Vec<Vec<u8>>, ShellError> {
+pub(crate) fn words(text: &str) -> Result<Vec<Vec<u8>>, ImportError> {
     let read = bash_words(text);
     let is_for_windows = match &read {
         // `^` continues lines there, and is before quotes.
@@ -34,12 +16,14 @@ pub(crate) fn words(text: &str) -> Result<Vec<Vec<u8>>, ShellError> {
         Err(_) => text.contains(" ^\"") || text.lines().any(|line| line.trim_end().ends_with(" ^")),
     };
     if is_for_windows {
-        return Err(ShellError::Windows);
+        return refuse(
+            "this is a command for the Windows command prompt; copy it from the browser as cURL (bash) or cURL (POSIX)",
+        );
     }
     read
 }
 
-fn bash_words(text: &str) -> Result<Vec<Vec<u8>>, ShellError> {
+fn bash_words(text: &str) -> Result<Vec<Vec<u8>>, ImportError> {
     let mut reader = Reader {
         rest: text.chars().peekable(),
         word: None,
@@ -59,6 +43,14 @@ struct Reader<'a> {
     words: Vec<Vec<u8>>,
 }
 
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Quote {
+    Single,
+    Double,
+    /// `$'…'`, with the escapes of C.
+    AnsiC,
+}
+
 impl Reader<'_> {
     fn push(&mut self, c: char) {
         let mut buffer = [0; 4];
@@ -75,23 +67,27 @@ impl Reader<'_> {
         self.words.extend(self.word.take());
     }
 
-    fn unquoted(&mut self, c: char) -> Result<(), ShellError> {
+    fn unquoted(&mut self, c: char) -> Result<(), ImportError> {
         match c {
             ' ' | '\t' | '\n' | '\r' => self.end_word(),
             '\\' => self.escaped(),
-            '\'' => self.single()?,
-            '"' => self.double()?,
+            '\'' => self.quoted(Quote::Single)?,
+            '"' => self.quoted(Quote::Double)?,
             '$' => match self.rest.peek() {
                 Some('\'') => {
                     self.rest.next();
-                    self.ansi_c()?;
+                    self.quoted(Quote::AnsiC)?;
                 }
                 // A translated text, which has no translation here.
                 Some('"') => {}
                 _ => self.dollar()?,
             },
-            '`' => return Err(ShellError::Expansion("`".into())),
-            '|' | '&' | ';' | '<' | '>' | '(' | ')' => return Err(ShellError::Operator(c)),
+            '`' => return Err(expansion("`")),
+            '|' | '&' | ';' | '<' | '>' | '(' | ')' => {
+                return refuse(format!(
+                    "`{c}` is for the shell; give only the curl command, or quote it"
+                ));
+            }
             '#' if self.word.is_none() => while self.rest.next_if(|c| *c != '\n').is_some() {},
             c => self.push(c),
         }
@@ -109,41 +105,37 @@ impl Reader<'_> {
         }
     }
 
-    fn single(&mut self) -> Result<(), ShellError> {
+    /// Behind an opening quote.
+    fn quoted(&mut self, kind: Quote) -> Result<(), ImportError> {
+        let quote = if kind == Quote::Double { '"' } else { '\'' };
         self.bytes(b"");
         loop {
-            match self.rest.next() {
-                Some('\'') => return Ok(()),
-                Some(c) => self.push(c),
-                None => return Err(ShellError::Unclosed('\'')),
+            let next = self.rest.next().ok_or_else(|| unclosed(quote))?;
+            match (next, kind) {
+                (c, _) if c == quote => return Ok(()),
+                ('\\', Quote::Double) => self.escaped_in_double()?,
+                ('\\', Quote::AnsiC) => self.ansi_c_escape()?,
+                ('$', Quote::Double) => self.dollar()?,
+                ('`', Quote::Double) => return Err(expansion("`")),
+                (c, _) => self.push(c),
             }
         }
     }
 
-    fn double(&mut self) -> Result<(), ShellError> {
-        self.bytes(b"");
-        loop {
-            match self.rest.next() {
-                Some('"') => return Ok(()),
-                Some('\\') => match self.rest.next() {
-                    Some(c @ ('$' | '`' | '"' | '\\')) => self.push(c),
-                    Some('\n') => {}
-                    Some(c) => {
-                        self.push('\\');
-                        self.push(c);
-                    }
-                    None => return Err(ShellError::Unclosed('"')),
-                },
-                Some('$') => self.dollar()?,
-                Some('`') => return Err(ShellError::Expansion("`".into())),
-                Some(c) => self.push(c),
-                None => return Err(ShellError::Unclosed('"')),
+    fn escaped_in_double(&mut self) -> Result<(), ImportError> {
+        match self.rest.next().ok_or_else(|| unclosed('"'))? {
+            c @ ('$' | '`' | '"' | '\\') => self.push(c),
+            '\n' => {}
+            c => {
+                self.push('\\');
+                self.push(c);
             }
         }
+        Ok(())
     }
 
     /// A dollar sign, which must not begin the name of a variable.
-    fn dollar(&mut self) -> Result<(), ShellError> {
+    fn dollar(&mut self) -> Result<(), ImportError> {
         let next = self.rest.peek().copied();
         let expands = |c: char| c.is_ascii_alphanumeric() || "_{(@*#?$!-".contains(c);
         if !next.is_some_and(expands) {
@@ -158,25 +150,12 @@ impl Reader<'_> {
         {
             name.push(c);
         }
-        Err(ShellError::Expansion(name))
+        Err(expansion(&name))
     }
 
-    /// `$'…'`, with the escapes of C.
-    fn ansi_c(&mut self) -> Result<(), ShellError> {
-        self.bytes(b"");
-        loop {
-            match self.rest.next() {
-                Some('\'') => return Ok(()),
-                Some('\\') => self.ansi_c_escape()?,
-                Some(c) => self.push(c),
-                None => return Err(ShellError::Unclosed('\'')),
-            }
-        }
-    }
-
-    fn ansi_c_escape(&mut self) -> Result<(), ShellError> {
+    fn ansi_c_escape(&mut self) -> Result<(), ImportError> {
         let Some(c) = self.rest.next() else {
-            return Err(ShellError::Unclosed('\''));
+            return Err(unclosed('\''));
         };
         let byte = match c {
             'a' => 7,
@@ -190,7 +169,7 @@ impl Reader<'_> {
             '\\' | '\'' | '"' | '?' => c as u8,
             'x' => match self.digits(16, 2, "") {
                 Some(value) => value as u8,
-                None => return Err(ShellError::Escape("\\x".into())),
+                None => return Err(no_character("\\x")),
             },
             '0'..='7' => {
                 let mut first = [0; 4];
@@ -199,7 +178,7 @@ impl Reader<'_> {
             }
             'c' => match self.rest.next() {
                 Some(c) if c.is_ascii() => c.to_ascii_uppercase() as u8 ^ 64,
-                _ => return Err(ShellError::Escape("\\c".into())),
+                _ => return Err(no_character("\\c")),
             },
             'u' => return self.unicode(4),
             'U' => return self.unicode(8),
@@ -222,10 +201,9 @@ impl Reader<'_> {
         u32::from_str_radix(&digits, radix).ok()
     }
 
-    fn unicode(&mut self, most: usize) -> Result<(), ShellError> {
-        let wrong =
-            |value: Option<u32>| ShellError::Escape(format!("\\u{:x}", value.unwrap_or_default()));
-        let value = self.digits(16, most, "").ok_or_else(|| wrong(None))?;
+    fn unicode(&mut self, most: usize) -> Result<(), ImportError> {
+        let wrong = |value| no_character(&format!("\\u{value:x}"));
+        let value = self.digits(16, most, "").ok_or_else(|| wrong(0))?;
         // Browsers write a character beyond 0xffff as two surrogates.
         let value = match value {
             0xd800..0xdc00 => {
@@ -235,15 +213,30 @@ impl Reader<'_> {
                     Some(low @ 0xdc00..0xe000) => {
                         0x10000 + ((value - 0xd800) << 10) + (low - 0xdc00)
                     }
-                    _ => return Err(wrong(Some(value))),
+                    _ => return Err(wrong(value)),
                 }
             }
             value => value,
         };
-        let c = char::from_u32(value).ok_or_else(|| wrong(Some(value)))?;
+        let c = char::from_u32(value).ok_or_else(|| wrong(value))?;
         self.push(c);
         Ok(())
     }
+}
+
+fn unclosed(quote: char) -> ImportError {
+    format!("the quote {quote} is not closed; is the command complete?").into()
+}
+
+fn expansion(text: &str) -> ImportError {
+    format!(
+        "`{text}` is for the shell, which Prony does not run; write the value itself, or quote it with '…'"
+    )
+    .into()
+}
+
+fn no_character(escape: &str) -> ImportError {
+    format!("`{escape}` is not a character").into()
 }
 
 #[cfg(test)]
@@ -255,7 +248,7 @@ mod tests {
 
     use super::*;
 
-    fn texts(text: &str) -> Result<Vec<String>, ShellError> {
+    fn texts(text: &str) -> Result<Vec<String>, ImportError> {
         let words = words(text)?;
         let text = |word| String::from_utf8(word).expect("a text");
         Ok(words.into_iter().map(text).collect())

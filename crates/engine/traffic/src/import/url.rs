@@ -2,6 +2,14 @@
 
 use std::fmt;
 
+use percent_encoding::{AsciiSet, CONTROLS, utf8_percent_encode};
+
+use super::{ImportError, refuse, shortened};
+use crate::target::without_dots;
+
+/// How many characters of a URL a message has: `data:` URLs may be megabytes.
+const LONGEST_SHOWN: usize = 60;
+
 /// A URL of HTTP without its fragment, as it is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Url {
@@ -17,19 +25,9 @@ pub(crate) struct Url {
     query: Option<String>,
 }
 
-/// Why a text is no URL of HTTP.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
-pub enum UrlError {
-    #[error("`{0}` is not a URL of HTTP: it must begin with http:// or https://")]
-    Scheme(String),
-    #[error("`{0}` has no host")]
-    NoHost(String),
-}
-
 impl Url {
     /// Reads a URL. What cannot be in a request is percent-encoded.
-    pub(crate) fn parse(text: &str) -> Result<Self, UrlError> {
+    pub(crate) fn parse(text: &str) -> Result<Self, ImportError> {
         let text = text.trim();
         let (scheme, rest) = [("http", "http://"), ("https", "https://")]
             .into_iter()
@@ -38,7 +36,10 @@ impl Url {
                 let is_it = found.eq_ignore_ascii_case(start);
                 is_it.then(|| (scheme, &text[start.len()..]))
             })
-            .ok_or_else(|| UrlError::Scheme(shortened(text)))?;
+            .ok_or_else(|| {
+                let text = shortened(text, LONGEST_SHOWN);
+                format!("`{text}` is not a URL of HTTP: it must begin with http:// or https://")
+            })?;
         let rest = rest.split('#').next().unwrap_or_default();
         let end = rest.find(['/', '?', '\\']).unwrap_or(rest.len());
         let (authority, target) = rest.split_at(end);
@@ -47,7 +48,7 @@ impl Url {
             None => (None, authority),
         };
         if authority.is_empty() || authority.starts_with(':') {
-            return Err(UrlError::NoHost(shortened(text)));
+            return refuse(format!("`{}` has no host", shortened(text, LONGEST_SHOWN)));
         }
         let (path, query) = match target.split_once('?') {
             Some((path, query)) => (path, Some(query)),
@@ -85,61 +86,27 @@ impl Url {
 
     /// Removes `.` and `..` from the path (RFC 3986, section 5.2.4).
     pub(crate) fn remove_dots(&mut self) {
-        let mut kept: Vec<&str> = Vec::new();
-        let segments: Vec<&str> = self.path[1..].split('/').collect();
-        for (number, segment) in segments.iter().enumerate() {
-            let is_last = number + 1 == segments.len();
-            match *segment {
-                "." => {}
-                ".." => drop(kept.pop()),
-                segment => {
-                    kept.push(segment);
-                    continue;
-                }
-            }
-            if is_last {
-                kept.push("");
-            }
-        }
-        self.path = format!("/{}", kept.join("/"));
+        self.path = without_dots(&self.path);
     }
 }
 
 impl fmt::Display for Url {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            scheme,
-            authority,
-            path,
-            query,
-            ..
-        } = self;
-        write!(formatter, "{scheme}://{authority}{path}")?;
-        match query {
-            Some(query) => write!(formatter, "?{query}"),
-            None => Ok(()),
-        }
+        write!(
+            formatter,
+            "{}://{}{}",
+            self.scheme, self.authority, self.path
+        )?;
+        let mut query = self.query.iter();
+        query.try_for_each(|query| write!(formatter, "?{query}"))
     }
 }
 
-/// A text in which only visible ASCII characters stay as they are.
+/// All but visible ASCII characters.
+const INVISIBLE: &AsciiSet = &CONTROLS.add(b' ');
+
 fn encoded(text: &str) -> String {
-    let mut out = String::new();
-    for byte in text.bytes() {
-        match byte {
-            b'!'..=b'~' => out.push(char::from(byte)),
-            byte => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
-}
-
-/// The start of a URL, for messages: `data:` URLs may be megabytes.
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(60) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+    utf8_percent_encode(text, INVISIBLE).to_string()
 }
 
 #[cfg(test)]
@@ -167,10 +134,11 @@ mod tests {
     fn other_urls_are_refused() {
         let other = "|a|ws://a/|data:text/plain,a|blob:http://a/|http:/a|é|chrome-extension://a/";
         for text in other.split('|') {
-            let refused = Url::parse(text);
-            assert!(matches!(refused, Err(UrlError::Scheme(_))), "{text}");
+            let error = Url::parse(text).expect_err(text).to_string();
+            assert!(error.contains("is not a URL of HTTP"), "{error}");
         }
-        assert!(matches!(Url::parse("http:///a"), Err(UrlError::NoHost(_))));
+        let error = Url::parse("http:///a").expect_err("no URL");
+        assert_eq!(error.to_string(), "`http:///a` has no host");
         let long = format!("data:{}", "a".repeat(100));
         let message = Url::parse(&long).expect_err("no URL").to_string();
         assert!(message.contains("a…`"), "{message}");

@@ -15,17 +15,17 @@ use crate::protobuf::schema::{is_identifier, printable};
 pub(crate) fn check(file: &FileDescriptorProto) -> Result<(), SchemaError> {
     let name = file.name();
     if name.is_empty() {
-        return Err(SchemaError::Invalid("a compiled file has no name".into()));
+        return Err(SchemaError("a compiled file has no name".into()));
     }
     let files = file.dependency.iter().map(String::as_str).chain([name]);
     if let Some(odd) = files.into_iter().find(|name| printable(name) != **name) {
         let odd = printable(odd);
-        return Err(SchemaError::Invalid(format!(
+        return Err(SchemaError(format!(
             "{odd}: the name of the file has control characters"
         )));
     }
-    let mut names = names(file);
-    if let Some(odd) = names.find(|name| !is_identifier(name)) {
+    let names = names(file);
+    if let Some(odd) = names.iter().find(|name| !is_identifier(name)) {
         return Err(invalid(
             name,
             format!("`{}` is not a valid name", printable(odd)),
@@ -75,34 +75,30 @@ fn is_map_key(field: &FieldDescriptorProto) -> bool {
 }
 
 /// Every name that a file defines, and the parts of its package.
-fn names(file: &FileDescriptorProto) -> impl Iterator<Item = &str> {
+fn names(file: &FileDescriptorProto) -> Vec<&str> {
     let package = file.package.iter().filter(|package| !package.is_empty());
-    let services = file.service.iter().flat_map(|service| {
-        let methods = service.method.iter().map(|method| method.name());
-        methods.chain([service.name()])
-    });
-    let mut messages = Vec::new();
-    let mut waiting: Vec<_> = file.message_type.iter().collect();
-    while let Some(message) = waiting.pop() {
-        waiting.extend(&message.nested_type);
-        messages.push(message);
+    let mut names: Vec<&str> = package.flat_map(|package| package.split('.')).collect();
+    for service in &file.service {
+        names.push(service.name());
+        names.extend(service.method.iter().map(|method| method.name()));
     }
-    package
-        .flat_map(|package| package.split('.'))
-        .chain(services)
-        .chain(messages.into_iter().flat_map(names_in_message))
-        .chain(file.enum_type.iter().flat_map(names_in_enum))
-        .chain(file.extension.iter().map(|field| field.name()))
+    for message in &file.message_type {
+        add_names(message, &mut names);
+    }
+    names.extend(file.enum_type.iter().flat_map(names_in_enum));
+    names.extend(file.extension.iter().map(|field| field.name()));
+    names
 }
 
-/// The names that a message defines, without those in the messages within it.
-fn names_in_message(message: &DescriptorProto) -> impl Iterator<Item = &str> {
+fn add_names<'a>(message: &'a DescriptorProto, names: &mut Vec<&'a str>) {
+    names.push(message.name());
     let fields = message.field.iter().chain(&message.extension);
-    fields
-        .map(|field| field.name())
-        .chain(message.oneof_decl.iter().map(|oneof| oneof.name()))
-        .chain(message.enum_type.iter().flat_map(names_in_enum))
-        .chain([message.name()])
+    names.extend(fields.map(|field| field.name()));
+    names.extend(message.oneof_decl.iter().map(|oneof| oneof.name()));
+    names.extend(message.enum_type.iter().flat_map(names_in_enum));
+    for nested in &message.nested_type {
+        add_names(nested, names);
+    }
 }
 
 fn names_in_enum(values: &EnumDescriptorProto) -> impl Iterator<Item = &str> {

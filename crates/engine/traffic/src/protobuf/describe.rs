@@ -14,9 +14,6 @@ use crate::protobuf::schema::{Schema, SchemaError, split_method_name};
 
 impl Schema {
     /// The names of the services, or the methods of one (`package.Service.Method`), one a line.
-    ///
-    /// # Errors
-    /// If there is no such service. The error suggests the nearest name.
     pub fn list(&self, service: Option<&str>) -> Result<String, SchemaError> {
         let names = match service {
             None => self.services(),
@@ -30,9 +27,6 @@ impl Schema {
     }
 
     /// Describes a service, a method, a message or an enum.
-    ///
-    /// # Errors
-    /// If there is none of this name. The error suggests the nearest name.
     pub fn describe(&self, symbol: &str) -> Result<String, SchemaError> {
         let symbol = symbol.strip_prefix(['/', '.']).unwrap_or(symbol);
         let (kind, definition) = self.definition(symbol).ok_or_else(|| {
@@ -113,7 +107,9 @@ fn message_body(message: &MessageDescriptor, depth: usize) -> String {
     for field in fields_in_order(message) {
         match field.containing_oneof().filter(|o| !o.is_synthetic()) {
             None => body += &field_text(&field, depth),
-            Some(oneof) if is_first(&oneof, &field) => body += &oneof_text(&oneof, depth),
+            Some(oneof) if members(&oneof).next().as_ref() == Some(&field) => {
+                body += &oneof_text(&oneof, depth)
+            }
             Some(_) => {}
         }
     }
@@ -161,17 +157,15 @@ fn fields_in_order(message: &MessageDescriptor) -> impl Iterator<Item = FieldDes
     declared.filter_map(|field| message.get_field(u32::try_from(field.number()).ok()?))
 }
 
-fn is_first(oneof: &OneofDescriptor, field: &FieldDescriptor) -> bool {
-    let message = field.parent_message();
-    let mut members =
-        fields_in_order(message).filter(|f| f.containing_oneof().as_ref() == Some(oneof));
-    members.next().as_ref() == Some(field)
+/// The fields of a oneof as the file declares them.
+fn members(oneof: &OneofDescriptor) -> impl Iterator<Item = FieldDescriptor> {
+    fields_in_order(oneof.parent_message())
+        .filter(move |field| field.containing_oneof().as_ref() == Some(oneof))
 }
 
 fn oneof_text(oneof: &OneofDescriptor, depth: usize) -> String {
-    let members = fields_in_order(oneof.parent_message())
-        .filter(|field| field.containing_oneof().as_ref() == Some(oneof));
-    let body: String = members.map(|field| field_text(&field, depth + 1)).collect();
+    let members = members(oneof).map(|field| field_text(&field, depth + 1));
+    let body: String = members.collect();
     block(&format!("oneof {}", oneof.name()), &body, depth)
 }
 

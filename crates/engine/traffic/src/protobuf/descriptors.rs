@@ -7,7 +7,7 @@ use prost_reflect::prost_types::FileDescriptorProto;
 use prost_reflect::{DescriptorError, DescriptorPool};
 
 use crate::protobuf::check::check;
-use crate::protobuf::schema::{MAX_BYTES, MAX_FILES, printable};
+use crate::protobuf::schema::{MAX_BYTES, MAX_FILES, printable, too_large};
 use crate::protobuf::{Schema, SchemaError};
 
 /// The most ways in which public imports may lead from one file to others.
@@ -44,9 +44,9 @@ impl Descriptors {
     /// Adds every file of an encoded `FileDescriptorSet`.
     pub(crate) fn add_set(&mut self, bytes: &[u8]) -> Result<(), SchemaError> {
         let set = EncodedSet::decode(bytes)
-            .map_err(|error| SchemaError::Invalid(format!("not a descriptor set ({error})")))?;
+            .map_err(|error| SchemaError(format!("not a descriptor set ({error})")))?;
         if set.file.is_empty() {
-            return Err(SchemaError::Invalid("the descriptor set is empty".into()));
+            return Err(SchemaError("the descriptor set is empty".into()));
         }
         set.file
             .into_iter()
@@ -56,7 +56,7 @@ impl Descriptors {
     /// Adds an encoded file, and returns its name.
     pub(crate) fn add(&mut self, encoded: Vec<u8>) -> Result<String, SchemaError> {
         let descriptor = FileDescriptorProto::decode(encoded.as_slice())
-            .map_err(|error| SchemaError::Invalid(format!("not a compiled file ({error})")))?;
+            .map_err(|error| SchemaError(format!("not a compiled file ({error})")))?;
         let name = descriptor.name().to_owned();
         if let Some(known) = self.files.get(&name) {
             return if known.encoded == encoded || known.descriptor == descriptor {
@@ -68,10 +68,12 @@ impl Descriptors {
         check(&descriptor)?;
         self.bytes += encoded.len();
         if self.bytes > MAX_BYTES {
-            return Err(SchemaError::TooLarge);
+            return Err(too_large());
         }
         if self.files.len() == MAX_FILES {
-            return Err(SchemaError::TooManyFiles);
+            return Err(SchemaError(format!(
+                "the schema has more than {MAX_FILES} files"
+            )));
         }
         self.order.push(name.clone());
         let file = CompiledFile {
@@ -243,7 +245,7 @@ fn public_paths(file: &FileDescriptorProto, known: &HashMap<&str, usize>) -> usi
 
 /// A fault of a file.
 pub(crate) fn invalid(file: &str, fault: impl std::fmt::Display) -> SchemaError {
-    SchemaError::Invalid(format!("{file}: {fault}"))
+    SchemaError(format!("{file}: {fault}"))
 }
 
 /// An error of the linker: `file:line:column: what is wrong; what to do`, if the file knows its lines.
@@ -253,5 +255,5 @@ fn unlinked(error: &DescriptorError) -> SchemaError {
     if let Some(help) = miette::Diagnostic::help(error) {
         text += &format!("; {help}");
     }
-    SchemaError::Invalid(printable(&text))
+    SchemaError(printable(&text))
 }

@@ -5,9 +5,7 @@ use std::fmt;
 
 use prony_manifest::{did_you_mean, nearest};
 use prost::Message;
-use prost_reflect::{
-    DynamicMessage, EnumDescriptor, FieldDescriptor, Kind, MessageDescriptor, ReflectMessage, Value,
-};
+use prost_reflect::{DynamicMessage, Kind, MessageDescriptor, ReflectMessage, Value};
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, SeqAccess, Visitor};
 use serde_path_to_error::{Path, Segment, Track};
 
@@ -42,8 +40,12 @@ pub fn encode(
     let messages = parse(input, json, streams)?;
     for (index, message) in messages.iter().enumerate() {
         if let Some(field) = missing_field(message) {
-            let message = streams.then_some(index);
-            return Err(MessageError::MissingField { message, field });
+            let place = if streams {
+                format!("message {}: ", index + 1)
+            } else {
+                String::new()
+            };
+            return Err(format!("{place}field `{field}` is required").into());
         }
     }
     Ok(messages.iter().map(Message::encode_to_vec).collect())
@@ -59,7 +61,7 @@ fn parse(
     streams: bool,
 ) -> Result<Vec<DynamicMessage>, MessageError> {
     if json.len() > MAX_JSON {
-        return Err(MessageError::LongJson);
+        return Err(format!("the JSON is larger than {} MiB", MAX_JSON >> 20).into());
     }
     let json = json.strip_prefix('\u{feff}').unwrap_or(json);
     let mut text = Cow::Borrowed(json);
@@ -73,8 +75,8 @@ fn parse(
         };
         parses_left -= 1;
         // Without its quotes, what failed there is no better.
-        let position = error.position();
-        if let Some(before) = before.filter(|before| position <= before.position()) {
+        let position = error.position;
+        if let Some(before) = before.filter(|before| position <= before.position) {
             return Err(before);
         }
         match position.and_then(|at| without_quotes(&text, at)) {
@@ -86,7 +88,7 @@ fn parse(
 }
 
 /// A place in JSON.
-#[derive(Clone, Copy, PartialEq, PartialOrd)]
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 struct Position {
     line: usize,
     column: usize,
@@ -142,7 +144,7 @@ fn count_values(json: &str) -> Result<(usize, Option<serde_json::Error>), Messag
     let mut count = 0;
     for value in serde_json::Deserializer::from_str(json).into_iter::<IgnoredAny>() {
         if count == MAX_MESSAGES {
-            return Err(MessageError::TooMany);
+            return Err(too_many().into());
         }
         count += 1;
         if let Err(error) = value {
@@ -181,7 +183,7 @@ impl<'de> Visitor<'de> for Messages<'_> {
         let mut messages = Vec::new();
         while let Some(message) = values.next_element_seed(self.0.clone())? {
             if messages.len() == MAX_MESSAGES {
-                return Err(serde::de::Error::custom(MessageError::TooMany));
+                return Err(serde::de::Error::custom(too_many()));
             }
             messages.push(message);
         }
@@ -239,16 +241,18 @@ fn messages_in(value: &Value) -> Vec<&DynamicMessage> {
 /// unknown type, a time out of range.
 pub fn decode(output: &MessageDescriptor, bytes: &[u8]) -> Result<String, MessageError> {
     if bytes.len() > MAX_MESSAGE {
-        return Err(MessageError::LongMessage);
+        let most = MAX_MESSAGE >> 20;
+        return Err(format!("the message is larger than {most} MiB").into());
     }
     let message = DynamicMessage::decode(output.clone(), bytes).map_err(|error| {
-        let name = output.full_name().to_owned();
-        MessageError::Decode { name, error }
+        let name = output.full_name();
+        format!("the bytes are not a `{name}`: {error}")
     })?;
     if !nests_at_most(&message, MAX_NESTING) {
-        return Err(MessageError::Nesting);
+        return Err(format!("the message is nested more than {MAX_NESTING} levels deep").into());
     }
-    serde_json::to_string_pretty(&message).map_err(|error| MessageError::NoJson(error.to_string()))
+    serde_json::to_string_pretty(&message)
+        .map_err(|error| format!("the message has no JSON form: {error}").into())
 }
 
 /// Whether at most `levels` messages are within each other, including those in a `google.protobuf.Any`. The decoder
@@ -278,63 +282,29 @@ fn unpack(message: &DynamicMessage) -> Option<DynamicMessage> {
 }
 
 /// Why JSON is not a message, or a message has no JSON form.
-#[derive(Debug, thiserror::Error)]
-pub enum MessageError {
-    /// The JSON has more than [`MAX_JSON`] bytes.
-    #[error("the JSON is larger than {} MiB", MAX_JSON >> 20)]
-    LongJson,
-    /// There are more than [`MAX_MESSAGES`].
-    #[error("there are more than {MAX_MESSAGES} messages")]
-    TooMany,
-    /// The JSON is not a message of its type.
-    #[error("line {line}, column {column}: {message}")]
-    Json {
-        /// The line, from 1.
-        line: usize,
-        /// The column, from 1.
-        column: usize,
-        /// What is wrong with which field.
-        message: String,
-    },
-    /// A required field of proto2 is not set.
-    #[error("{}field `{field}` is required", of_message(*message))]
-    MissingField {
-        /// Which message of a stream lacks it, from 0.
-        message: Option<usize>,
-        /// The path of the field.
-        field: String,
-    },
-    /// The message has more than [`MAX_MESSAGE`] bytes.
-    #[error("the message is larger than {} MiB", MAX_MESSAGE >> 20)]
-    LongMessage,
-    /// There are more than [`MAX_NESTING`] messages within each other.
-    #[error("the message is nested more than {MAX_NESTING} levels deep")]
-    Nesting,
-    /// The bytes are not a message of the type.
-    #[error("the bytes are not a `{name}`: {error}")]
-    Decode {
-        /// The full name of the type.
-        name: String,
-        /// What is wrong.
-        error: prost::DecodeError,
-    },
-    /// The message cannot be written as JSON.
-    #[error("the message has no JSON form: {0}")]
-    NoJson(String),
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+#[error("{text}")]
+pub struct MessageError {
+    text: String,
+    /// Where the JSON is wrong.
+    position: Option<Position>,
 }
 
-fn of_message(index: Option<usize>) -> String {
-    index.map_or_else(String::new, |index| format!("message {}: ", index + 1))
+impl<T: Into<String>> From<T> for MessageError {
+    fn from(text: T) -> Self {
+        let text = text.into();
+        Self {
+            text,
+            position: None,
+        }
+    }
+}
+
+fn too_many() -> String {
+    format!("there are more than {MAX_MESSAGES} messages")
 }
 
 impl MessageError {
-    fn position(&self) -> Option<Position> {
-        match *self {
-            Self::Json { line, column, .. } => Some(Position { line, column }),
-            _ => None,
-        }
-    }
-
     /// An error of the JSON parser in the field at a path of a message.
     fn json(error: &serde_json::Error, place: Option<(&MessageDescriptor, &Path)>) -> Self {
         let (line, column) = (error.line(), error.column());
@@ -349,10 +319,9 @@ impl MessageError {
                 message = format!("field `{path}`: {message}");
             }
         }
-        Self::Json {
-            line,
-            column,
-            message,
+        Self {
+            text: format!("line {line}, column {column}: {message}"),
+            position: Some(Position { line, column }),
         }
     }
 }
@@ -365,23 +334,15 @@ fn suggestion(input: &MessageDescriptor, path: &Path, message: &str) -> String {
     let place = type_at(input, path);
     did_you_mean(&match place {
         Some(Kind::Message(at)) if message.starts_with("unrecognized field") => {
-            nearest_field(name, &at)
+            let fields: Vec<_> = at.fields().collect();
+            nearest(name, fields.iter().map(|field| field.name()))
         }
         Some(Kind::Enum(at)) if message.starts_with("unrecognized enum") => {
-            nearest_value(name, &at)
+            let values: Vec<_> = at.values().collect();
+            nearest(name, values.iter().map(|value| value.name()))
         }
         _ => None,
     })
-}
-
-fn nearest_field(name: &str, message: &MessageDescriptor) -> Option<String> {
-    let fields: Vec<FieldDescriptor> = message.fields().collect();
-    nearest(name, fields.iter().map(FieldDescriptor::name))
-}
-
-fn nearest_value(name: &str, values: &EnumDescriptor) -> Option<String> {
-    let names: Vec<_> = values.values().map(|v| v.name().to_owned()).collect();
-    nearest(name, names.iter().map(String::as_str))
 }
 
 /// The type of what is at `path` in a message, or in an array of messages.

@@ -12,7 +12,7 @@ mod schema;
 mod source;
 
 pub use message::{MAX_JSON, MAX_MESSAGE, MAX_MESSAGES, MAX_NESTING, MessageError, decode, encode};
-pub use method::{Method, MethodKind};
+pub use method::Method;
 pub use prost_reflect::MessageDescriptor;
-pub use reflection::{CallError, Reflection, ReflectionError, Request, Response};
+pub use reflection::{CallError, Reflection, ReflectionError};
 pub use schema::{MAX_BYTES, MAX_FILES, Schema, SchemaError};

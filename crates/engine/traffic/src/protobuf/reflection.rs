@@ -1,9 +1,12 @@
 //! Server reflection: a server sends the files that define its services. `grpc.reflection.v1` and, for older servers,
 //! `grpc.reflection.v1alpha`, whose messages are the same.
 
+use std::fmt;
+
 use prony_manifest::{did_you_mean, nearest};
 use prost::{Message, Oneof};
 
+use self::wire::{RequestKind, ResponseKind, Services};
 use crate::protobuf::descriptors::Descriptors;
 use crate::protobuf::schema::{MAX_FILES, is_identifier, printable, split_method_name};
 use crate::protobuf::{Schema, SchemaError};
@@ -16,72 +19,6 @@ const METHODS: [&str; 2] = [
 
 /// The most bytes that a response may have. Its files count towards [`MAX_BYTES`](crate::protobuf::MAX_BYTES) too.
 const MAX_RESPONSE: usize = crate::protobuf::MAX_BYTES;
-
-/// What the client wants to know.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Request {
-    /// The names of the services.
-    ListServices,
-    /// The file that defines a service, a method or a type.
-    FileContainingSymbol(String),
-    /// The file of this name.
-    FileByName(String),
-}
-
-/// What the server responds.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Response {
-    /// The names of the services.
-    Services(Vec<String>),
-    /// Encoded files: the requested one, and perhaps others that it imports.
-    Files(Vec<Vec<u8>>),
-    /// There is no such file or symbol.
-    Error {
-        /// A gRPC status code.
-        code: i32,
-        /// Why, without control characters.
-        message: String,
-    },
-}
-
-impl Request {
-    /// The request message.
-    pub fn encode(&self) -> Vec<u8> {
-        let kind = match self {
-            Self::ListServices => wire::RequestKind::ListServices("*".into()),
-            Self::FileContainingSymbol(symbol) => {
-                wire::RequestKind::FileContainingSymbol(symbol.clone())
-            }
-            Self::FileByName(name) => wire::RequestKind::FileByFilename(name.clone()),
-        };
-        wire::Request { kind: Some(kind) }.encode_to_vec()
-    }
-}
-
-impl Response {
-    /// Reads a response message.
-    ///
-    /// # Errors
-    /// If it is none.
-    pub fn decode(bytes: &[u8]) -> Result<Self, ReflectionError> {
-        if bytes.len() > MAX_RESPONSE {
-            return Err(ReflectionError::Response("it is too long".into()));
-        }
-        let response = wire::Response::decode(bytes)
-            .map_err(|error| ReflectionError::Response(error.to_string()))?;
-        Ok(match response.kind {
-            Some(wire::ResponseKind::Files(files)) => Self::Files(files.file),
-            Some(wire::ResponseKind::Services(list)) => {
-                Self::Services(list.service.into_iter().map(|s| s.name).collect())
-            }
-            Some(wire::ResponseKind::Error(error)) => Self::Error {
-                code: error.code,
-                message: printable(&error.message),
-            },
-            None => return Err(ReflectionError::Response("it is empty".into())),
-        })
-    }
-}
 
 /// The messages of `grpc/reflection/v1/reflection.proto` that Prony uses.
 mod wire {
@@ -174,37 +111,24 @@ impl<C: FnMut(&str, &[u8]) -> Result<Vec<u8>, CallError>> Reflection<C> {
     }
 
     /// The names of the server's services, sorted.
-    ///
-    /// # Errors
-    /// If the server does not reflect, or responds with anything else.
     pub fn services(&mut self) -> Result<Vec<String>, ReflectionError> {
-        match self.exchange(&Request::ListServices)? {
-            Response::Services(mut names) => {
+        match self.exchange(RequestKind::ListServices("*".into()))? {
+            ResponseKind::Services(Services { service }) => {
+                let mut names: Vec<String> = service.into_iter().map(|it| it.name).collect();
                 if let Some(odd) = names.iter().find(|n| !n.split('.').all(is_identifier)) {
-                    return Err(ReflectionError::Response(format!(
-                        "`{}` is not the name of a service",
-                        printable(odd)
-                    )));
+                    let odd = printable(odd);
+                    return Err(wrong(format!("`{odd}` is not the name of a service")));
                 }
                 names.sort_unstable();
                 names.dedup();
                 Ok(names)
             }
-            Response::Error { code, message } => Err(ReflectionError::Refused {
-                what: "the list of services".into(),
-                code,
-                message,
-            }),
-            Response::Files(_) => Err(ReflectionError::Response(
-                "it has files instead of services".into(),
-            )),
+            ResponseKind::Error(error) => Err(refused("the list of services", &error)),
+            ResponseKind::Files(_) => Err(wrong("it has files instead of services")),
         }
     }
 
     /// The schema of a service or a type, or of the service of a method.
-    ///
-    /// # Errors
-    /// If the server does not know it, or sends files that do not define it or do not fit together.
     pub fn schema(&mut self, symbol: &str) -> Result<Schema, ReflectionError> {
         let symbol = if symbol.contains('/') {
             split_method_name(symbol).map_or(symbol, |(service, _)| service)
@@ -215,15 +139,10 @@ impl<C: FnMut(&str, &[u8]) -> Result<Vec<u8>, CallError>> Reflection<C> {
     }
 
     /// The schema of every service of the server.
-    ///
-    /// # Errors
-    /// As [`Reflection::schema`].
     pub fn whole_schema(&mut self) -> Result<Schema, ReflectionError> {
         let services = self.services()?;
         if services.len() > MAX_FILES {
-            return Err(ReflectionError::Response(format!(
-                "it lists more than {MAX_FILES} services"
-            )));
+            return Err(wrong(format!("it lists more than {MAX_FILES} services")));
         }
         self.schema_of(&services)
     }
@@ -235,7 +154,7 @@ impl<C: FnMut(&str, &[u8]) -> Result<Vec<u8>, CallError>> Reflection<C> {
                 self.files_of(symbol, &mut descriptors)?;
             }
         }
-        descriptors.into_schema().map_err(ReflectionError::Schema)
+        Ok(descriptors.into_schema()?)
     }
 
     /// Adds the files that define `symbol` and what they import.
@@ -244,81 +163,56 @@ impl<C: FnMut(&str, &[u8]) -> Result<Vec<u8>, CallError>> Reflection<C> {
         symbol: &str,
         descriptors: &mut Descriptors,
     ) -> Result<(), ReflectionError> {
-        let request = Request::FileContainingSymbol(symbol.to_owned());
-        self.add_files(&request, &format!("`{symbol}`"), descriptors)
-            .map_err(|error| self.suggest(symbol, error))?;
+        let request = RequestKind::FileContainingSymbol(symbol.to_owned());
+        if let Err(error) = self.add_files(request, descriptors)? {
+            // Maybe a service was meant.
+            let known = self.services().unwrap_or_default();
+            let nearest = nearest(symbol, known.iter().map(String::as_str));
+            let ReflectionError(text) = refused(&format!("`{symbol}`"), &error);
+            return Err(ReflectionError(text + &did_you_mean(&nearest)));
+        }
         if !descriptors.defines(symbol) {
-            return Err(ReflectionError::Response(format!(
-                "its files do not define `{symbol}`"
-            )));
+            return Err(wrong(format!("its files do not define `{symbol}`")));
         }
         self.add_imports(descriptors)
     }
 
-    /// Adds the service that was probably meant to the refusal of a symbol.
-    fn suggest(&mut self, symbol: &str, error: ReflectionError) -> ReflectionError {
-        let ReflectionError::Refused {
-            what,
-            code,
-            message,
-        } = error
-        else {
-            return error;
-        };
-        let known = self.services().unwrap_or_default();
-        let nearest = nearest(symbol, known.iter().map(String::as_str));
-        let message = format!("{message}{}", did_you_mean(&nearest));
-        ReflectionError::Refused {
-            what,
-            code,
-            message,
-        }
-    }
-
     fn add_imports(&mut self, descriptors: &mut Descriptors) -> Result<(), ReflectionError> {
-        let add_well_known = |descriptors: &mut Descriptors| {
-            let added = descriptors.add_well_known_imports();
-            added.map_err(ReflectionError::Schema)
-        };
-        add_well_known(descriptors)?;
+        descriptors.add_well_known_imports()?;
         while let Some(missing) = descriptors.missing_import() {
             let import = missing.import.to_owned();
-            let request = Request::FileByName(import.clone());
-            self.add_files(&request, &format!("the file `{import}`"), descriptors)?;
+            let request = RequestKind::FileByFilename(import.clone());
+            self.add_files(request, descriptors)?
+                .map_err(|error| refused(&format!("the file `{import}`"), &error))?;
             if !descriptors.has(&import) {
-                return Err(ReflectionError::Response(format!(
-                    "it lacks the requested file `{import}`"
-                )));
+                return Err(wrong(format!("it lacks the requested file `{import}`")));
             }
-            add_well_known(descriptors)?;
+            descriptors.add_well_known_imports()?;
         }
         Ok(())
     }
 
+    /// Adds the files that the server sends, unless it responds with an error.
     fn add_files(
         &mut self,
-        request: &Request,
-        what: &str,
+        request: RequestKind,
         descriptors: &mut Descriptors,
-    ) -> Result<(), ReflectionError> {
+    ) -> Result<Result<(), wire::Error>, ReflectionError> {
         match self.exchange(request)? {
-            Response::Files(files) => files
-                .into_iter()
-                .try_for_each(|file| descriptors.add(file).map(drop))
-                .map_err(ReflectionError::Schema),
-            Response::Error { code, message } => Err(ReflectionError::Refused {
-                what: what.to_owned(),
-                code,
-                message,
-            }),
-            Response::Services(_) => Err(ReflectionError::Response(
-                "it has services instead of files".into(),
-            )),
+            ResponseKind::Files(files) => {
+                for file in files.file {
+                    descriptors.add(file)?;
+                }
+                Ok(Ok(()))
+            }
+            ResponseKind::Error(error) => Ok(Err(error)),
+            ResponseKind::Services(_) => Err(wrong("it has services instead of files")),
         }
     }
 
-    fn exchange(&mut self, request: &Request) -> Result<Response, ReflectionError> {
-        let bytes = request.encode();
+    fn exchange(&mut self, request: RequestKind) -> Result<ResponseKind, ReflectionError> {
+        let kind = Some(request);
+        let bytes = wire::Request { kind }.encode_to_vec();
         let methods = match self.method {
             Some(method) => vec![method],
             None => METHODS.to_vec(),
@@ -327,42 +221,54 @@ impl<C: FnMut(&str, &[u8]) -> Result<Vec<u8>, CallError>> Reflection<C> {
             match (self.call)(method, &bytes) {
                 Ok(response) => {
                     self.method = Some(method);
-                    return Response::decode(&response);
+                    return decoded(&response);
                 }
                 Err(CallError::Unimplemented) => {}
-                Err(CallError::Failed(error)) => return Err(ReflectionError::Call(error)),
+                Err(CallError::Failed(error)) => {
+                    return Err(ReflectionError(format!(
+                        "server reflection failed: {error}"
+                    )));
+                }
             }
         }
-        Err(ReflectionError::Unavailable)
+        Err(ReflectionError(
+            "the server does not support reflection (grpc.reflection.v1 or v1alpha); give its schema with --proto or \
+             --protoset"
+                .into(),
+        ))
     }
 }
 
+fn decoded(bytes: &[u8]) -> Result<ResponseKind, ReflectionError> {
+    if bytes.len() > MAX_RESPONSE {
+        return Err(wrong("it is too long"));
+    }
+    let response = wire::Response::decode(bytes).map_err(|error| wrong(error.to_string()))?;
+    response.kind.ok_or_else(|| wrong("it is empty"))
+}
+
 /// Why there is no schema from a server.
-#[derive(Debug, thiserror::Error)]
-pub enum ReflectionError {
-    /// The server has neither method.
-    #[error(
-        "the server does not support reflection (grpc.reflection.v1 or v1alpha); give its schema \
-         with --proto or --protoset"
-    )]
-    Unavailable,
-    /// A call failed.
-    #[error("server reflection failed: {0}")]
-    Call(Box<dyn std::error::Error + Send + Sync>),
-    /// The server responded with an error.
-    #[error("server reflection returned an error for {what} (status {code}): {message}")]
-    Refused {
-        /// What was requested.
-        what: String,
-        /// A gRPC status code.
-        code: i32,
-        /// The server's words, and the service that was probably meant.
-        message: String,
-    },
-    /// A response is not what the protocol requires.
-    #[error("the response to a reflection request is invalid: {0}")]
-    Response(String),
-    /// The files do not fit together.
-    #[error("the server's schema is invalid: {0}")]
-    Schema(SchemaError),
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ReflectionError(String);
+
+impl From<SchemaError> for ReflectionError {
+    fn from(error: SchemaError) -> Self {
+        Self(format!("the server's schema is invalid: {error}"))
+    }
+}
+
+/// The server responded with an error.
+fn refused(what: &str, error: &wire::Error) -> ReflectionError {
+    let (code, message) = (error.code, printable(&error.message));
+    ReflectionError(format!(
+        "server reflection returned an error for {what} (status {code}): {message}"
+    ))
+}
+
+/// A response is not what the protocol requires.
+fn wrong(why: impl fmt::Display) -> ReflectionError {
+    ReflectionError(format!(
+        "the response to a reflection request is invalid: {why}"
+    ))
 }

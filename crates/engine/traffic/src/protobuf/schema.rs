@@ -39,13 +39,11 @@ impl Schema {
     }
 
     /// Reads descriptor sets, as `protoc --include_imports --descriptor_set_out` writes them.
-    ///
-    /// # Errors
-    /// If a file is missing, too large, not a descriptor set, or lacks what it imports.
     pub fn from_descriptor_sets(files: &[PathBuf]) -> Result<Self, SchemaError> {
         let mut descriptors = Descriptors::default();
         for path in files {
-            let bytes = read(path, MAX_BYTES)?;
+            let bytes =
+                read(path, MAX_BYTES).map_err(|error| SchemaError::unreadable(path, &error))?;
             descriptors
                 .add_set(&bytes)
                 .map_err(|error| error.in_file(path))?;
@@ -54,9 +52,6 @@ impl Schema {
     }
 
     /// Reads one descriptor set from `bytes`.
-    ///
-    /// # Errors
-    /// As [`Schema::from_descriptor_sets`].
     pub fn from_descriptor_set(bytes: &[u8]) -> Result<Self, SchemaError> {
         let mut descriptors = Descriptors::default();
         descriptors.add_set(bytes)?;
@@ -67,7 +62,7 @@ impl Schema {
     fn complete(mut descriptors: Descriptors) -> Result<Self, SchemaError> {
         descriptors.add_well_known_imports()?;
         if let Some(MissingImport { import, importer }) = descriptors.missing_import() {
-            return Err(SchemaError::Invalid(format!(
+            return Err(SchemaError(format!(
                 "the descriptor set lacks `{import}`, which `{importer}` imports; write it with \
                  `protoc --include_imports`"
             )));
@@ -76,12 +71,9 @@ impl Schema {
     }
 
     /// Finds a method by `package.Service/Method`, `/package.Service/Method` or `package.Service.Method`.
-    ///
-    /// # Errors
-    /// If there is no such service or method. The error suggests the nearest name.
     pub fn method(&self, name: &str) -> Result<Method, SchemaError> {
         let (service, method) = split_method_name(name).ok_or_else(|| {
-            SchemaError::Invalid(format!(
+            SchemaError(format!(
                 "`{name}` is not the name of a method; write it as package.Service/Method"
             ))
         })?;
@@ -95,15 +87,18 @@ impl Schema {
     }
 
     pub(crate) fn service(&self, name: &str) -> Result<ServiceDescriptor, SchemaError> {
-        self.pool
-            .get_service_by_name(name)
-            .ok_or_else(|| match self.kind_of(name) {
-                Some(kind) => SchemaError::Invalid(format!("`{name}` is {kind} and not a service")),
-                None => {
-                    let known = self.services();
-                    UnknownName::new("service", name, known.iter().map(String::as_str)).into()
-                }
-            })
+        if let Some(service) = self.pool.get_service_by_name(name) {
+            return Ok(service);
+        }
+        let kind = if self.pool.get_message_by_name(name).is_some() {
+            "a message"
+        } else if self.pool.get_enum_by_name(name).is_some() {
+            "an enum"
+        } else {
+            let known = self.services();
+            return Err(UnknownName::new("service", name, known.iter().map(String::as_str)).into());
+        };
+        Err(SchemaError(format!("`{name}` is {kind} and not a service")))
     }
 
     /// The full names of the services, sorted.
@@ -112,13 +107,6 @@ impl Schema {
         let mut names: Vec<_> = services.map(|s| s.full_name().to_owned()).collect();
         names.sort_unstable();
         names
-    }
-
-    fn kind_of(&self, name: &str) -> Option<&'static str> {
-        if self.pool.get_message_by_name(name).is_some() {
-            return Some("a message");
-        }
-        self.pool.get_enum_by_name(name).map(|_| "an enum")
     }
 }
 
@@ -146,48 +134,42 @@ pub(crate) fn printable(text: &str) -> String {
 }
 
 /// Reads a file of at most `limit` bytes.
-pub(crate) fn read(path: &Path, limit: usize) -> Result<Vec<u8>, SchemaError> {
-    let failed = |source| SchemaError::Read {
-        path: path.to_owned(),
-        source,
-    };
-    let file = File::open(path).map_err(failed)?;
+pub(crate) fn read(path: &Path, limit: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let most = limit as u64 + 1;
-    file.take(most).read_to_end(&mut bytes).map_err(failed)?;
+    File::open(path)?.take(most).read_to_end(&mut bytes)?;
     if bytes.len() > limit {
-        return Err(SchemaError::TooLarge.in_file(path));
+        return Err(io::Error::other(too_large().to_string()));
     }
     Ok(bytes)
 }
 
 /// Why there is no schema, or not what was searched in it.
-#[derive(Debug, thiserror::Error)]
-pub enum SchemaError {
-    /// A file cannot be read.
-    #[error("cannot read {}: {source}", path.display())]
-    Read {
-        /// Its path.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// The files have more than [`MAX_BYTES`].
-    #[error("the schema is larger than {} MiB", MAX_BYTES >> 20)]
-    TooLarge,
-    /// There are more than [`MAX_FILES`] files.
-    #[error("the schema has more than {MAX_FILES} files")]
-    TooManyFiles,
-    /// A file is invalid, or files do not fit together.
-    #[error("{0}")]
-    Invalid(String),
-    /// No service, method or type has this name.
-    #[error(transparent)]
-    Unknown(#[from] UnknownName),
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct SchemaError(pub(crate) String);
+
+impl From<UnknownName> for SchemaError {
+    fn from(unknown: UnknownName) -> Self {
+        Self(unknown.to_string())
+    }
 }
 
 impl SchemaError {
     pub(crate) fn in_file(self, path: &Path) -> Self {
-        Self::Invalid(format!("{}: {self}", path.display()))
+        Self(format!("{}: {self}", path.display()))
     }
+
+    pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Self {
+        // A file that is too large was read.
+        match error.kind() {
+            io::ErrorKind::Other => Self(error.to_string()).in_file(path),
+            _ => Self(format!("cannot read {}: {error}", path.display())),
+        }
+    }
+}
+
+/// The files have more than [`MAX_BYTES`].
+pub(crate) fn too_large() -> SchemaError {
+    SchemaError(format!("the schema is larger than {} MiB", MAX_BYTES >> 20))
 }

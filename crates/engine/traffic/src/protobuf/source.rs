@@ -1,7 +1,7 @@
 //! `.proto` files and where they are searched.
 
 use std::collections::HashMap;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Component, Path, PathBuf};
 
 use prost::Message;
@@ -10,12 +10,15 @@ use prost_reflect::prost_types::FileDescriptorProto;
 use protox_parse::ParseError;
 
 use crate::protobuf::descriptors::Descriptors;
-use crate::protobuf::schema::{MAX_BYTES, read};
+use crate::protobuf::schema::{MAX_BYTES, read, too_large};
 use crate::protobuf::{Schema, SchemaError};
 
 /// Parses `protos` and what they import.
 pub(crate) fn compile(protos: &[PathBuf], import_paths: &[PathBuf]) -> Result<Schema, SchemaError> {
-    let mut sources = Sources::new(search_path(protos, import_paths));
+    let mut sources = Sources {
+        folders: search_path(protos, import_paths),
+        ..Sources::default()
+    };
     for proto in protos {
         let name = name_of(proto, &sources.folders)?;
         if !sources.descriptors.has(&name) && !sources.add(&name)? {
@@ -37,7 +40,7 @@ pub(crate) fn compile(protos: &[PathBuf], import_paths: &[PathBuf]) -> Result<Sc
 fn relink(schema: &Schema) -> Result<Schema, SchemaError> {
     let encoded = schema.pool.encode_to_vec();
     let pool = DescriptorPool::decode(encoded.as_slice());
-    let pool = pool.map_err(|error| SchemaError::Invalid(format!("{error:?}")))?;
+    let pool = pool.map_err(|error| SchemaError(format!("{error:?}")))?;
     Ok(Schema { pool })
 }
 
@@ -67,16 +70,13 @@ fn search_path(protos: &[PathBuf], import_paths: &[PathBuf]) -> Vec<PathBuf> {
 fn name_of(proto: &Path, folders: &[PathBuf]) -> Result<String, SchemaError> {
     let text = |name: &Path| match name.to_str() {
         Some(name) => Ok(name.to_owned()),
-        None => Err(SchemaError::Invalid("its name is not UTF-8".into()).in_file(proto)),
+        None => Err(SchemaError("its name is not UTF-8".into()).in_file(proto)),
     };
     if !proto.is_file() {
         return text(proto);
     }
     let absolute = |path: &Path| {
-        std::path::absolute(path).map_err(|source| SchemaError::Read {
-            path: path.to_owned(),
-            source,
-        })
+        std::path::absolute(path).map_err(|error| SchemaError::unreadable(path, &error))
     };
     let full = absolute(proto)?;
     for folder in folders {
@@ -91,6 +91,7 @@ fn name_of(proto: &Path, folders: &[PathBuf]) -> Result<String, SchemaError> {
 }
 
 /// The files that were read.
+#[derive(Default)]
 struct Sources {
     /// Where imports are searched.
     folders: Vec<PathBuf>,
@@ -104,23 +105,13 @@ struct Sources {
 }
 
 impl Sources {
-    fn new(folders: Vec<PathBuf>) -> Self {
-        Self {
-            folders,
-            descriptors: Descriptors::default(),
-            paths: HashMap::new(),
-            names: HashMap::new(),
-            bytes: 0,
-        }
-    }
-
     /// Searches a file in the folders, and parses it. Whether it was found.
     fn add(&mut self, name: &str) -> Result<bool, SchemaError> {
         for folder in &self.folders {
             let path = folder.join(name);
             let bytes = match read(&path, MAX_BYTES) {
                 Err(error) if is_missing(&error) => continue,
-                result => result?,
+                result => result.map_err(|error| SchemaError::unreadable(&path, &error))?,
             };
             self.parse(name, path, bytes)?;
             return Ok(true);
@@ -131,7 +122,7 @@ impl Sources {
     fn parse(&mut self, name: &str, path: PathBuf, bytes: Vec<u8>) -> Result<(), SchemaError> {
         self.bytes += bytes.len();
         if self.bytes > MAX_BYTES {
-            return Err(SchemaError::TooLarge);
+            return Err(too_large());
         }
         let canonical = path.canonicalize().unwrap_or_else(|_| path.clone());
         if let Some(other) = self.names.insert(canonical, name.to_owned()) {
@@ -139,10 +130,10 @@ impl Sources {
                 "the file is imported as both `{other}` and `{name}`; name the folder that imports \
                  start from with --import-path"
             );
-            return Err(SchemaError::Invalid(text).in_file(&path));
+            return Err(SchemaError(text).in_file(&path));
         }
         let text = String::from_utf8(bytes)
-            .map_err(|_| SchemaError::Invalid("the file is not UTF-8".into()).in_file(&path))?;
+            .map_err(|_| SchemaError("the file is not UTF-8".into()).in_file(&path))?;
         self.paths.insert(name.to_owned(), path);
         let added = match protox_parse::parse(name, text.trim_start_matches('\u{feff}')) {
             Ok(file) => self.descriptors.add(file.encode_to_vec()).map(drop),
@@ -174,7 +165,7 @@ impl Sources {
             .iter()
             .map(|f| f.display().to_string())
             .collect();
-        SchemaError::Invalid(format!(
+        SchemaError(format!(
             "{what}; searched in {}; add its folder with --import-path",
             folders.join(", ")
         ))
@@ -206,24 +197,20 @@ fn unparsed(error: &ParseError) -> SchemaError {
     } else if let Some(help) = miette::Diagnostic::help(error) {
         text += &format!("; {help}");
     }
-    SchemaError::Invalid(text)
+    SchemaError(text)
 }
 
 /// Replaces the name at the begin of an error by the path of the file.
 fn with_path(error: SchemaError, paths: &HashMap<String, PathBuf>) -> SchemaError {
-    let SchemaError::Invalid(text) = error else {
-        return error;
-    };
     let located = paths.iter().find_map(|(name, path)| {
-        let rest = text
-            .strip_prefix(name)
-            .filter(|rest| rest.starts_with(':'))?;
-        Some(format!("{}{rest}", path.display()))
+        let rest = error.0.strip_prefix(name)?;
+        let is_place = rest.starts_with(':');
+        is_place.then(|| format!("{}{rest}", path.display()))
     });
-    SchemaError::Invalid(located.unwrap_or(text))
+    located.map_or(error, SchemaError)
 }
 
-fn is_missing(error: &SchemaError) -> bool {
-    matches!(error, SchemaError::Read { source, .. }
-        if matches!(source.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::IsADirectory))
+fn is_missing(error: &io::Error) -> bool {
+    use ErrorKind::{IsADirectory, NotADirectory, NotFound};
+    matches!(error.kind(), NotFound | NotADirectory | IsADirectory)
 }

@@ -1,4 +1,4 @@
-//! What Prony needs to start and check any server: the bench, and workloads with their expected responses.
+//! What Prony needs to start and check any server: the testbed, and workloads with their expected responses.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::path::PathBuf;
@@ -9,7 +9,8 @@ use std::time::{Duration, SystemTime};
 use prony_load::tls::{Offer, TlsClient, TlsError, TlsSettings, Trust};
 use prony_model::{CpuAssignment, Protocol};
 use prony_server::{
-    Certificate, CertificateError, Freshness, Layout, SupervisorProgram, with_short_lines,
+    Built, Certificate, CertificateError, Freshness, Launch, Layout, SupervisorProgram,
+    with_short_lines,
 };
 use prony_traffic::Expected;
 use prony_traffic::expected::CountedDraws;
@@ -171,7 +172,7 @@ impl TaskTls {
 
 /// Where and how servers run: the same for every server of a run.
 #[derive(Clone, Debug)]
-pub struct Bench {
+pub struct Testbed {
     /// Where the project's files are.
     pub layout: Layout,
     /// What supervises every process.
@@ -190,9 +191,22 @@ pub struct Bench {
     pub interrupt: Arc<AtomicBool>,
 }
 
-impl Bench {
+impl Testbed {
     pub(crate) fn is_interrupted(&self) -> bool {
         self.interrupt.load(Relaxed)
+    }
+
+    /// Starts a built server, without encryption, whose logs get this name.
+    pub fn launch(&self, name: &str, built: &Built) -> Launch {
+        Launch {
+            supervisor: self.supervisor.clone(),
+            cpus: self.cpus.server.clone(),
+            host: self.host,
+            assets: self.layout.assets_for(&built.folder),
+            certificate: None,
+            log: self.logs.join(format!("{name}.log")),
+            wrapper: None,
+        }
     }
 }
 

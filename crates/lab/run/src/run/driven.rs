@@ -22,7 +22,7 @@ const LONGEST_TIMEOUT: Duration = Duration::from_secs(3600);
 
 /// Why `tool` cannot generate the load `spec` of `workload`; `None` if it can.
 pub fn cannot_drive(tool: &Tool, workload: &Workload, spec: &LoadSpec) -> Option<String> {
-    let load = match load(workload, spec, "127.0.0.1:1") {
+    let load = match load(workload, spec, "127.0.0.1:1", None) {
         Ok(load) => load,
         Err(why) => return Some(format!("it does not support {why}")),
     };
@@ -48,8 +48,14 @@ pub fn note(tool: &Tool) -> String {
     }
 }
 
-/// A load as drivers describe it.
-fn load(workload: &Workload, spec: &LoadSpec, host: &str) -> Result<Load, &'static str> {
+/// A load as drivers describe it. Before its request is prepared, its header fields and body are not known, and others stand
+/// in.
+fn load(
+    workload: &Workload,
+    spec: &LoadSpec,
+    host: &str,
+    prepared: Option<&PreparedHttp>,
+) -> Result<Load, &'static str> {
     let Some(exchange) = workload.exchange() else {
         return Err("Hurl files");
     };
@@ -69,15 +75,25 @@ fn load(workload: &Workload, spec: &LoadSpec, host: &str) -> Result<Load, &'stat
         method,
         path,
         protocol,
+        body,
         ..
     } = request;
-    let url = format!("{}://{host}{path}", protocol.scheme());
+    let path = prepared.map_or(path, |prepared| &prepared.target);
+    let has_headers = request.has_headers();
+    let stand_in = || has_headers.then(|| "accept: */*".to_owned());
     let request = Load {
         protocol: *protocol,
         method: (method != "GET").then(|| method.clone()),
-        headers: stand_ins(request),
-        body: stand_in_body(request),
-        ..Load::new(url)
+        headers: prepared.map_or_else(
+            || stand_in().into_iter().collect(),
+            |prepared| prepared.headers.clone(),
+        ),
+        body: match (prepared, body) {
+            (Some(prepared), _) => prepared.body.clone(),
+            (None, Some(_)) => b"x".to_vec(),
+            (None, None) => Vec::new(),
+        },
+        ..Load::new(format!("{}://{host}{path}", protocol.scheme()))
     };
     under_load(request, spec)
 }
@@ -139,31 +155,6 @@ pub fn under_load(request: Load, spec: &LoadSpec) -> Result<Load, &'static str> 
     })
 }
 
-/// Header fields in place of those of the request, whose values are not known before it is prepared.
-fn stand_ins(request: &HttpRequest) -> Vec<String> {
-    let stand_in = request.has_headers().then(|| "accept: */*".to_owned());
-    stand_in.into_iter().collect()
-}
-
-/// A body in place of that of the request.
-fn stand_in_body(request: &HttpRequest) -> Vec<u8> {
-    match request.body {
-        None => Vec::new(),
-        Some(_) => b"x".to_vec(),
-    }
-}
-
-/// The load with the request as it is sent.
-fn with_request(load: Load, request: &PreparedHttp, host: &str) -> Load {
-    let scheme = load.protocol.scheme();
-    Load {
-        url: format!("{scheme}://{host}{}", request.target),
-        headers: request.headers.clone(),
-        body: request.body.clone(),
-        ..load
-    }
-}
-
 /// The warm-up before `load`; `None` if there is none.
 fn warmup(spec: &LoadSpec, load: &Load) -> Option<Load> {
     (spec.warmup_s > 0.0).then(|| Load {
@@ -187,20 +178,16 @@ fn even_rate(schedule: &Schedule) -> Result<f64, &'static str> {
 ///
 /// # Errors
 /// What drivers do not support. This does not happen: such loads are not planned.
-pub fn load_of(task: &Task, spec: &LoadSpec, host: &str) -> Result<Load, DriveError> {
-    let request = match &task.content {
-        TaskContent::Request { request, .. } => request.http().ok_or("gRPC"),
-        TaskContent::Scenario(_) => Err("Hurl files"),
+pub fn driver_load(task: &Task, spec: &LoadSpec, host: &str) -> Result<Load, DriveError> {
+    let prepared = match &task.content {
+        TaskContent::Request { request, .. } => request.http(),
+        TaskContent::Scenario(_) => None,
     };
-    let load = request.and_then(|request| {
-        let load = load(&task.workload, spec, host)?;
-        Ok(with_request(load, request, host))
-    });
-    load.map_err(|what| DriveError::Unsupported(what.into()))
+    load(&task.workload, spec, host, prepared).map_err(|what| DriveError::Unsupported(what.into()))
 }
 
 /// A driver and the server that it loads.
-pub struct Drive<'a> {
+pub struct DriverRun<'a> {
     /// The tool.
     pub tool: &'a Tool,
     /// The load, for the record.
@@ -211,7 +198,7 @@ pub struct Drive<'a> {
     pub cpus: &'a [usize],
 }
 
-impl Drive<'_> {
+impl DriverRun<'_> {
     /// Warms the server up and measures `load`: what `spec` is for drivers.
     ///
     /// # Errors

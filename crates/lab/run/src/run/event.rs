@@ -18,16 +18,10 @@ pub enum RunEvent<'a> {
         /// What Prony is doing: `building`.
         step: &'a str,
     },
-    /// A server was built or skipped, or its build failed.
-    Prepared {
-        /// The server, with its status.
-        server: &'a ServerRecord,
-    },
-    /// A server's responses are being checked.
-    Verifying {
-        /// The server.
-        server: &'a str,
-    },
+    /// This server was built or skipped, or its build failed.
+    Prepared(&'a ServerRecord),
+    /// The responses of this server are being checked.
+    Verifying(&'a str),
     /// A server's responses have been checked.
     Verified {
         /// The server, with the result.
@@ -37,20 +31,11 @@ pub enum RunEvent<'a> {
     },
     /// The trials are planned: all of them or, if Prony adds rounds as needed, those of the least number of rounds. If
     /// the budget runs out, not all of them run.
-    Planned {
-        /// The trials, in order.
-        trials: &'a [Trial],
-    },
-    /// A round begins.
-    Round {
-        /// Its trials, in order.
-        trials: &'a [Planned],
-    },
-    /// A trial begins.
-    Trial {
-        /// Which attempt at which trial.
-        attempt: &'a TrialAttempt,
-    },
+    Planned(&'a [Trial]),
+    /// A round of these trials begins.
+    Round(&'a [Planned]),
+    /// An attempt at a trial begins.
+    Trial(&'a TrialAttempt),
     /// Prony is warming a server up until it is steady; reported several times per second.
     WarmingUp {
         /// The trial that it is warmed up for.

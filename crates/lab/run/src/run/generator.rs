@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 use prony_load::{LoadError, LoadPlan, LoadRunner, Progress, ThisProcess};
 use prony_model::{CpuAssignment, LoadResult, LoadSpec, RunFleet};
 
-use super::bench::Bench;
+use super::bench::Testbed;
 
 /// Generates the loads of a run.
 pub struct Generator<'a> {
@@ -58,25 +58,24 @@ impl Agents {
     }
 }
 
-impl Generator<'static> {
-    /// This process.
-    pub fn this_process() -> Self {
+impl<'a> Generator<'a> {
+    /// This process, if there are no agents; otherwise `runner` runs the loads of the agents.
+    fn new(runner: &'a dyn LoadRunner, agents: Option<Agents>) -> Self {
         Self {
-            runner: &ThisProcess,
-            agents: None,
+            runner,
+            agents,
             lost: OnceCell::new(),
         }
     }
-}
 
-impl<'a> Generator<'a> {
+    /// This process.
+    pub fn this_process() -> Self {
+        Self::new(&ThisProcess, None)
+    }
+
     /// Agents, whose loads `runner` runs.
     pub fn agents(runner: &'a dyn LoadRunner, agents: Agents) -> Self {
-        Self {
-            runner,
-            agents: Some(agents),
-            lost: OnceCell::new(),
-        }
+        Self::new(runner, Some(agents))
     }
 
     /// The agents; `None` if this process generates the loads.
@@ -98,14 +97,14 @@ impl<'a> Generator<'a> {
     }
 
     /// The CPUs of server and load on this machine. Agents elsewhere use none of it.
-    pub(super) fn cpus(&self, bench: &Bench) -> CpuAssignment {
+    pub(super) fn cpus(&self, testbed: &Testbed) -> CpuAssignment {
         if self.is_elsewhere() {
             CpuAssignment {
                 load: Vec::new(),
-                ..bench.cpus.clone()
+                ..testbed.cpus.clone()
             }
         } else {
-            bench.cpus.clone()
+            testbed.cpus.clone()
         }
     }
 

@@ -3,19 +3,15 @@
 use super::process::Process;
 
 /// Watches a server during a load.
-pub trait Instrument {
+pub(super) trait Instrument {
     /// Called just before the load, warm-up included.
-    fn start(&mut self, server: &Process);
+    fn start(&mut self, _server: &Process) {}
 
     /// Called just after it; the server still runs.
-    fn finish(&mut self, server: &Process);
+    fn finish(&mut self, _server: &Process) {}
 }
 
 /// Watches nothing.
-pub struct NoInstrument;
+pub(super) struct NoInstrument;
 
-impl Instrument for NoInstrument {
-    fn start(&mut self, _: &Process) {}
-
-    fn finish(&mut self, _: &Process) {}
-}
+impl Instrument for NoInstrument {}

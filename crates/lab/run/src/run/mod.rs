@@ -25,7 +25,7 @@ mod verify;
 mod warming;
 mod wrong_scheme;
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
 use std::io;
 use std::num::NonZeroUsize;
 
@@ -38,24 +38,21 @@ use prony_model::{
 use prony_server::Server;
 use prony_store::{Store, StoreError};
 
-use crate::adaptive::AdaptiveRounds;
 use crate::plan::{Measure, Plan};
 use crate::suite::Suite;
 
-use instructions::Instructions;
 use runner::Runner;
 use session::Session;
 
-pub use bench::{Bench, Task, TaskContent, TaskError, now};
-pub use driven::{Drive, cannot_drive, note as driver_note, under_load};
+pub use bench::{Task, TaskContent, TaskError, Testbed, now};
+pub use driven::{DriverRun, cannot_drive, note as driver_note, under_load};
 pub use event::RunEvent;
 pub use explain::{ExplainPlan, ProfilePlan};
 pub use generator::{Agents, Generator};
 pub use instructions::{Counter, limits_of_counting};
-pub use noisy::noise_causes;
 pub use prepare::{Prepared, prepare};
-pub use process::{Access, AccessError, OutsideProcess, Process, Target, tls_settings};
-pub use rounds::{Done, Rule, TrialRunner, most_re_runs, run as run_rounds};
+pub use process::{Access, OutsideProcess, Process, Target, tls_settings};
+pub use rounds::{RoundRules, RoundsRun, TrialRunner, most_re_runs, run as run_rounds};
 pub use verify::{Verification, is_unavailable, start_ready, verify_server};
 pub use wrong_scheme::{WrongScheme, other_scheme};
 
@@ -63,9 +60,9 @@ pub use wrong_scheme::{WrongScheme, other_scheme};
 pub struct RunRequest<'a> {
     /// The run's id.
     pub id: String,
-    /// The bench.
-    pub bench: Bench,
-    /// The suite, for its name, notes and published tables.
+    /// The testbed.
+    pub testbed: Testbed,
+    /// The suite, for its name, its notes, its published tables, and whether it adds rounds as needed.
     pub suite: &'a Suite,
     /// The servers.
     pub servers: Vec<&'a Server>,
@@ -73,8 +70,6 @@ pub struct RunRequest<'a> {
     pub tasks: Vec<Task>,
     /// The workloads with their loads and rounds; with adaptive rounds, the maximum.
     pub measures: Vec<Measure>,
-    /// How rounds are added as needed; `None` for a fixed number.
-    pub adaptive: Option<AdaptiveRounds>,
     /// The server that the others are compared with; `None` for the ceiling (reference server), or the first one
     /// without it.
     pub baseline: Option<String>,
@@ -97,7 +92,7 @@ impl<'a> RunRequest<'a> {
     /// A run of a fixed number of rounds in an order drawn from `seed`, with the load from this process.
     pub fn new(
         id: String,
-        bench: Bench,
+        testbed: Testbed,
         suite: &'a Suite,
         servers: Vec<&'a Server>,
         tasks: Vec<Task>,
@@ -106,12 +101,11 @@ impl<'a> RunRequest<'a> {
     ) -> Self {
         Self {
             id,
-            bench,
+            testbed,
             suite,
             servers,
             tasks,
             measures,
-            adaptive: None,
             baseline: None,
             alike: Vec::new(),
             seed,
@@ -149,58 +143,56 @@ pub struct Finished {
 /// # Errors
 /// If the run cannot be stored. Later errors of the store are in [`Finished`].
 pub fn run(
-    request: RunRequest<'_>,
+    request: &RunRequest<'_>,
     store: &Store,
     observe: &mut dyn FnMut(RunEvent<'_>),
 ) -> Result<Finished, StoreError> {
-    let mut run = new_run(&request);
+    let observe = RefCell::new(observe);
+    let observe = |event: RunEvent<'_>| (observe.borrow_mut())(event);
+    let mut session = Session::new(request, store, &observe);
+    let mut run = new_run(request);
     store.begin_run(&run)?;
-    let prepared = prepare(&request.bench, &request.servers, observe);
+    let prepared = prepare(&request.testbed, &request.servers, &mut |event| {
+        session.report(event);
+    });
     run.servers = prepared.iter().map(|one| one.record.clone()).collect();
+    let ready = prepared.into_iter();
+    session.access = ready
+        .filter_map(|one| Some((one.record.id, one.access?)))
+        .collect();
     // From here on this process stays on the load's CPUs, so that it does not disturb the server.
-    let pinned = Pinned::to(&request.bench.cpus.load);
+    let pinned = Pinned::to(&request.testbed.cpus.load);
     if let Err(error) = &pinned {
         run.notes
             .push(format!("Prony could not be pinned to its CPUs: {error}."));
     }
-    let session = Session {
-        request: &request,
-        access: ready(prepared),
-        store,
-        instructions: Instructions::default(),
+    session.verify_all(&mut run.servers);
+    let mut finished = Finished {
+        unsaved: store.update_run(&run).err(),
+        run,
+        trials: Vec::new(),
+        explanations: Vec::new(),
+        lost: None,
     };
-    verify_all(&session, &mut run, observe);
-    let mut trials = Vec::new();
-    let mut unsaved = store.update_run(&run).err();
-    if unsaved.is_none() {
-        let measured = measure(&session, &mut run, &mut trials, observe);
-        unsaved = measured.and_then(|()| store.update_run(&run)).err();
+    if finished.unsaved.is_none() {
+        finished.unsaved = session.measure_and_explain(&mut finished).err();
     }
-    let mut explanations = Vec::new();
-    if unsaved.is_none() {
-        explanations = explain(&session, &run, observe);
-        let mut stored = explanations
-            .iter()
-            .map(|one| store.add_explanation(&run.id, one));
-        unsaved = stored.find_map(Result::err);
-    }
-    let is_lost = request.generator.lost().is_some();
-    run.end = match (&unsaved, request.bench.is_interrupted()) {
-        (Some(_), _) => RunEnd::Failed,
-        (None, true) => RunEnd::Interrupted,
-        (None, false) if is_lost => RunEnd::Failed,
-        (None, false) => RunEnd::Complete,
+    finished.lost = request.generator.lost().map(str::to_owned);
+    let run = &mut finished.run;
+    run.end = if finished.unsaved.is_some() {
+        RunEnd::Failed
+    } else if session.is_interrupted() {
+        RunEnd::Interrupted
+    } else if finished.lost.is_some() {
+        RunEnd::Failed
+    } else {
+        RunEnd::Complete
     };
     let finished_at = now();
     run.finished_at = Some(finished_at.clone());
-    let closed = store.finish_run(&run.id, run.end, &finished_at).err();
-    Ok(Finished {
-        run,
-        trials,
-        explanations,
-        unsaved: unsaved.or(closed),
-        lost: request.generator.lost().map(str::to_owned),
-    })
+    let closed = store.finish_run(&run.id, run.end, &finished_at);
+    finished.unsaved = finished.unsaved.or(closed.err());
+    Ok(finished)
 }
 
 /// Pins the current thread to some CPUs; when dropped, restores its earlier CPUs, which the next run needs for its
@@ -231,24 +223,22 @@ fn new_run(request: &RunRequest<'_>) -> Run {
         title: request.suite.title.clone(),
         notes: notes(request),
         started_at: now(),
-        finished_at: None,
-        end: RunEnd::Open,
         // All crates have the version of the program.
         prony_version: env!("CARGO_PKG_VERSION").into(),
         command: request.command.clone(),
         seed: request.seed,
         rounds: request.rounds(),
         machine: prony_kernel::detect_machine(),
-        cpus: request.generator.cpus(&request.bench),
+        cpus: request.generator.cpus(&request.testbed),
         fleet: request.generator.recorded(),
-        servers: Vec::new(),
         published: published(request),
         baseline: request.baseline.clone(),
-        adaptive: request.adaptive.map(|adaptive| Adaptive {
+        adaptive: request.suite.adaptive.map(|adaptive| Adaptive {
             precision: adaptive.precision.share(),
             budget_s: adaptive.budget.as_secs_f64(),
             ends: Vec::new(),
         }),
+        ..Run::default()
     }
 }
 
@@ -276,7 +266,7 @@ fn uncounted(request: &RunRequest<'_>) -> Option<String> {
 /// The suite's document, without the tables that this run does not measure.
 fn published(request: &RunRequest<'_>) -> Option<Published> {
     let of_fleet = request.generator.fleet().map(Agents::all_threads);
-    let load_cpus = of_fleet.unwrap_or(request.bench.cpus.load.len());
+    let load_cpus = of_fleet.unwrap_or(request.testbed.cpus.load.len());
     let load_cpus = NonZeroUsize::new(load_cpus).unwrap_or(NonZeroUsize::MIN);
     let mut published = request.suite.published_on(load_cpus)?;
     published.tables.retain(|table| {
@@ -289,95 +279,71 @@ fn published(request: &RunRequest<'_>) -> Option<Published> {
     (!published.tables.is_empty()).then_some(published)
 }
 
-/// How Prony comes to the servers that it can measure, by id.
-fn ready(prepared: Vec<Prepared>) -> BTreeMap<String, Access> {
-    prepared
-        .into_iter()
-        .filter_map(|one| Some((one.record.id, one.access?)))
-        .collect()
-}
+impl Session<'_> {
+    /// Verifies the servers that can be started or already run; ends early after an interrupt.
+    fn verify_all(&self, records: &mut [ServerRecord]) {
+        let request = self.request;
+        for record in records {
+            let server = request.servers.iter().find(|one| one.id == record.id);
+            let (Some(server), Some(access)) = (server, self.access.get(&record.id)) else {
+                continue;
+            };
+            if self.is_interrupted() {
+                return;
+            }
+            self.report(RunEvent::Verifying(&record.id));
+            let Some(verification) = verify_server(self.testbed(), server, access, &request.tasks)
+            else {
+                return;
+            };
+            record.verified = verification.verified;
+            if let Some(reason) = verification.failed {
+                record.status = access.failed(reason);
+            }
+            self.report(RunEvent::Verified {
+                server: record,
+                logs: &verification.logs,
+            });
+        }
+    }
 
-fn verify_all(session: &Session<'_>, run: &mut Run, observe: &mut dyn FnMut(RunEvent<'_>)) {
-    let request = session.request;
-    for record in &mut run.servers {
-        let server = request.servers.iter().find(|one| one.id == record.id);
-        let (Some(server), Some(access)) = (server, session.access.get(&record.id)) else {
-            continue;
+    /// Runs the trials, then explains the servers if that is wanted.
+    fn measure_and_explain(&self, finished: &mut Finished) -> Result<(), StoreError> {
+        self.measure(&mut finished.run, &mut finished.trials)?;
+        let run = &finished.run;
+        self.store.update_run(run)?;
+        if let Some(plan) = &self.request.explain
+            && can_compare(self.request, run)
+        {
+            finished.explanations = explain::explain(plan, &run.servers, self);
+        }
+        let mut explanations = finished.explanations.iter();
+        explanations.try_for_each(|one| self.store.add_explanation(&run.id, one))
+    }
+
+    fn measure(&self, run: &mut Run, trials: &mut Vec<TrialRecord>) -> Result<(), StoreError> {
+        let request = self.request;
+        let plan = plan(request, run);
+        let servers: Vec<String> = run.servers.iter().map(|one| one.id.clone()).collect();
+        let rule = rounds::RoundRules {
+            adaptive: request.suite.adaptive,
+            baseline: request.baseline.as_deref(),
+            servers: &servers,
+            alike: &request.alike,
         };
-        if session.is_interrupted() {
-            return;
+        let mut runner = Runner::new(self, run.machine.memory_bytes, trials);
+        let mut done = rounds::RoundsRun::default();
+        let ended = rounds::run(plan, &rule, &mut runner, &mut done);
+        runner.finish();
+        let lost = request.generator.lost();
+        run.notes.extend(
+            lost.map(|why| format!("INVALID: {why}. No load could be generated after that.")),
+        );
+        if let Some(adaptive) = &mut run.adaptive {
+            adaptive.ends = done.ends;
+            run.rounds = done.rounds;
         }
-        observe(RunEvent::Verifying { server: &record.id });
-        let mut wrong_logs = Vec::new();
-        match verify_server(&request.bench, server, access, &request.tasks) {
-            Verification::Responded { verified, logs } => {
-                record.verified = verified;
-                wrong_logs = logs;
-            }
-            Verification::Ended {
-                verified,
-                logs,
-                reason,
-            } => {
-                record.verified = verified;
-                wrong_logs = logs;
-                record.status = access.failed(reason);
-            }
-            Verification::NotStarted(reason) => {
-                record.status = access.failed(reason);
-            }
-            Verification::Interrupted => return,
-        }
-        observe(RunEvent::Verified {
-            server: record,
-            logs: &wrong_logs,
-        });
-    }
-}
-
-fn measure(
-    session: &Session<'_>,
-    run: &mut Run,
-    trials: &mut Vec<TrialRecord>,
-    observe: &mut dyn FnMut(RunEvent<'_>),
-) -> Result<(), StoreError> {
-    let request = session.request;
-    let plan = plan(request, run);
-    let servers: Vec<String> = run.servers.iter().map(|one| one.id.clone()).collect();
-    let rule = rounds::Rule {
-        adaptive: request.adaptive,
-        baseline: request.baseline.as_deref(),
-        servers: &servers,
-        alike: &request.alike,
-    };
-    let mut runner = Runner::new(session, run.machine.memory_bytes, trials, observe);
-    let mut done = rounds::Done::default();
-    let ended = rounds::run(plan, &rule, &mut runner, &mut done);
-    runner.finish();
-    run.notes.extend(
-        request
-            .generator
-            .lost()
-            .map(|why| format!("INVALID: {why}. No load could be generated after that.")),
-    );
-    if let Some(adaptive) = &mut run.adaptive {
-        adaptive.ends = done.ends;
-        run.rounds = done.rounds;
-    }
-    ended
-}
-
-/// Explains the servers that passed verification, if that is wanted.
-fn explain(
-    session: &Session<'_>,
-    run: &Run,
-    observe: &mut dyn FnMut(RunEvent<'_>),
-) -> Vec<Explanation> {
-    match &session.request.explain {
-        Some(plan) if can_compare(session.request, run) => {
-            explain::explain(plan, &run.servers, session, observe)
-        }
-        _ => Vec::new(),
+        ended
     }
 }
 

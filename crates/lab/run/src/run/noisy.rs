@@ -20,7 +20,7 @@ use prony_stats::warm_up_rise;
 
 /// What may have disturbed a trial, if anything. A rising rate is only a suspicion here: `rounds` checks it against the
 /// server's other trials.
-pub fn noise_causes(measurement: &Measurement) -> Vec<NoiseCause> {
+pub(super) fn noise_causes(measurement: &Measurement) -> Vec<NoiseCause> {
     // An emulator counts the same however busy the machine is.
     if measurement.load.load.by == MeasuredBy::Instructions {
         return Vec::new();

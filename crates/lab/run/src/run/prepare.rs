@@ -5,9 +5,9 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread;
 
 use prony_model::{OutsideProcess, ServerRecord, ServerStatus};
-use prony_server::{BuildError, Built, Origin, Outside, ProvideError, Server, Toolbox, build};
+use prony_server::{BuildError, Origin, Outside, ProvideError, Server, Toolbox, build};
 
-use super::bench::Bench;
+use super::bench::Testbed;
 use super::event::RunEvent;
 use super::process::{self, Access};
 
@@ -34,11 +34,11 @@ enum Reported {
 
 /// Prepares every server; the result has the order of `servers`. After an interrupt, unfinished ones are left out.
 pub fn prepare(
-    bench: &Bench,
+    testbed: &Testbed,
     servers: &[&Server],
     observe: &mut dyn FnMut(RunEvent<'_>),
 ) -> Vec<Prepared> {
-    let toolbox = Toolbox::new(&bench.layout, &bench.supervisor);
+    let toolbox = Toolbox::new(&testbed.layout, &testbed.supervisor);
     let builders = thread::available_parallelism().map_or(1, |cpus| cpus.get());
     let next = AtomicUsize::new(0);
     let mut results: Vec<Option<Prepared>> = vec![None; servers.len()];
@@ -52,7 +52,7 @@ pub fn prepare(
                     let Some(server) = servers.get(index) else {
                         return;
                     };
-                    if let Some(prepared) = prepare_one(bench, toolbox, server, &sender) {
+                    if let Some(prepared) = prepare_one(testbed, toolbox, server, &sender) {
                         let prepared = Box::new(prepared);
                         // The observer outlives every builder.
                         let _ = sender.send(Reported::Done { index, prepared });
@@ -70,9 +70,7 @@ pub fn prepare(
                     });
                 }
                 Reported::Done { index, prepared } => {
-                    observe(RunEvent::Prepared {
-                        server: &prepared.record,
-                    });
+                    observe(RunEvent::Prepared(&prepared.record));
                     results[index] = Some(*prepared);
                 }
             }
@@ -82,7 +80,7 @@ pub fn prepare(
 }
 
 fn prepare_one(
-    bench: &Bench,
+    testbed: &Testbed,
     toolbox: &Toolbox,
     server: &Server,
     sender: &Sender<Reported>,
@@ -101,7 +99,7 @@ fn prepare_one(
     };
     step("looking for its toolchain");
     let needs = server.needs().iter();
-    let found = needs.map(|need| toolbox.provide(need, &bench.interrupt));
+    let found = needs.map(|need| toolbox.provide(need, &testbed.interrupt));
     let found = match found.collect::<Result<Vec<_>, _>>() {
         Ok(found) => found,
         Err(ProvideError::Missing(missing)) => {
@@ -116,17 +114,23 @@ fn prepare_one(
     if server.is_built() {
         step("building");
     }
-    let (layout, supervisor) = (&bench.layout, &bench.supervisor);
+    let (layout, supervisor) = (&testbed.layout, &testbed.supervisor);
     match build(
         buildable,
         layout,
         &found,
         supervisor,
-        bench.freshness,
-        &bench.interrupt,
+        testbed.freshness,
+        &testbed.interrupt,
     ) {
         Ok(built) => Some(Prepared {
-            record: record(server, Some(&built), ServerStatus::Ready),
+            record: ServerRecord {
+                version: built.version.clone(),
+                run_command: built.run.iter().map(ToString::to_string).collect(),
+                artefact_bytes: built.artefact_bytes,
+                build_s: built.build_s,
+                ..record(server, ServerStatus::Ready)
+            },
             access: Some(Access::Start(built)),
         }),
         Err(BuildError::Interrupted) => None,
@@ -156,7 +160,7 @@ fn found(server: &Server, outside: &Outside) -> Prepared {
                 url: outside.url.to_string(),
                 unmeasured,
             }),
-            ..record(server, None, status)
+            ..record(server, status)
         },
         access: found.is_ok().then(|| Access::Outside(outside.clone())),
     }
@@ -164,30 +168,22 @@ fn found(server: &Server, outside: &Outside) -> Prepared {
 
 fn unbuilt(server: &Server, status: ServerStatus) -> Prepared {
     Prepared {
-        record: record(server, None, status),
+        record: record(server, status),
         access: None,
     }
 }
 
-fn record(server: &Server, built: Option<&Built>, status: ServerStatus) -> ServerRecord {
+fn record(server: &Server, status: ServerStatus) -> ServerRecord {
     let manifest = &server.manifest;
+    let started = server.started();
     ServerRecord {
         id: server.id.clone(),
         language: manifest.language.clone(),
         framework: manifest.framework.clone(),
-        version: built.and_then(|built| built.version.clone()),
         class: manifest.class.name().to_owned(),
-        source_hash: server
-            .started()
-            .map_or_else(String::new, |started| started.source_hash.clone()),
-        run_command: built.map_or_else(Vec::new, |built| {
-            built.run.iter().map(ToString::to_string).collect()
-        }),
-        artefact_bytes: built.and_then(|built| built.artefact_bytes),
-        build_s: built.and_then(|built| built.build_s),
+        source_hash: started.map_or_else(String::new, |started| started.source_hash.clone()),
         status,
         serves: manifest.workloads.clone(),
-        verified: Vec::new(),
-        outside: None,
+        ..ServerRecord::default()
     }
 }

@@ -15,7 +15,7 @@ use prony_server::{
     NotListening, Outside, Probe, ProcessTree, Ready, RunningServer, Wrapper, bring_up,
 };
 
-use super::bench::{Bench, Task};
+use super::bench::{Task, Testbed};
 use super::wrong_scheme::WrongScheme;
 
 /// How long a connection to a server that already runs may take.
@@ -72,37 +72,20 @@ pub struct Target {
 /// Why there is no server that responds as expected.
 #[derive(Debug, thiserror::Error)]
 pub enum AccessError {
-    /// Prony cannot start it.
     #[error(transparent)]
     BringUp(#[from] BringUpError),
-    /// It should already run, and does not.
     #[error(transparent)]
     NotListening(#[from] NotListening),
-    /// The user stopped it.
     #[error("interrupted")]
     Interrupted,
-    /// Its certificates cannot be checked, or those for it cannot be presented.
     #[error("{}{}", .0, advice_on_files(.0))]
     Tls(#[from] TlsError),
-    /// It already runs, and its URL has the wrong scheme.
     #[error("{}", .0.in_project_file())]
     WrongScheme(WrongScheme),
-    /// It already runs, and does not respond.
     #[error("the server at {url} sent no complete response: {why}")]
-    Silent {
-        /// Its URL.
-        url: String,
-        /// The error of the request.
-        why: String,
-    },
-    /// It already runs, and responds wrongly.
+    Silent { url: String, why: String },
     #[error("the server at {url} sends a wrong response: {mismatch}")]
-    Wrong {
-        /// Its URL.
-        url: String,
-        /// What was expected, and what was received.
-        mismatch: String,
-    },
+    Wrong { url: String, mismatch: String },
 }
 
 impl AccessError {
@@ -187,6 +170,32 @@ impl OutsideProcess {
         })
     }
 
+    /// Finds the server, which `probe` must find ready at once.
+    fn find_right(
+        description: &Outside,
+        testbed: &Testbed,
+        task: &Task,
+        probe: &mut dyn FnMut(&Target) -> Probe,
+    ) -> Result<Self, AccessError> {
+        let process = Self::find(description)?;
+        let url = process.url();
+        let probed = probe(&process.target(task.workload.protocol())?);
+        // After an interrupt the user does not want to wait for what the server says to that.
+        if probed != Probe::Right
+            && !testbed.is_interrupted()
+            && let Some(wrong) = process.wrong_scheme()
+        {
+            return Err(AccessError::WrongScheme(wrong));
+        }
+        match probed {
+            Probe::Right => Ok(process),
+            Probe::NotYet(why) => Err(AccessError::Silent { url, why }),
+            Probe::Unavailable(mismatch) | Probe::Wrong(mismatch) => {
+                Err(AccessError::Wrong { url, mismatch })
+            }
+        }
+    }
+
     /// Where it listens.
     pub fn server(&self) -> &ListeningServer {
         &self.server
@@ -243,69 +252,47 @@ pub fn tls_settings(outside: &Outside) -> Option<TlsSettings> {
 }
 
 impl Process {
-    /// Starts a server on the bench and waits until `probe` finds it ready; or finds the one that already runs, which
+    /// Starts a server on the testbed and waits until `probe` finds it ready; or finds the one that already runs, which
     /// `probe` must find ready at once. A wrapper may run the command of one that Prony starts.
     pub(super) fn bring_up(
-        bench: &Bench,
+        testbed: &Testbed,
         name: &str,
         task: &Task,
         access: &Access,
         wrapper: Option<&Wrapper>,
         probe: &mut dyn FnMut(&Target) -> Probe,
     ) -> Result<(Self, Option<Ready>), AccessError> {
-        let brought_up = Self::find_ready(bench, name, task, access, wrapper, probe);
-        match brought_up {
-            // A probe that was interrupted has no response.
-            Err(_) if bench.is_interrupted() => Err(AccessError::Interrupted),
-            brought_up => brought_up,
-        }
-    }
-
-    fn find_ready(
-        bench: &Bench,
-        name: &str,
-        task: &Task,
-        access: &Access,
-        wrapper: Option<&Wrapper>,
-        probe: &mut dyn FnMut(&Target) -> Probe,
-    ) -> Result<(Self, Option<Ready>), AccessError> {
-        match access {
+        let brought_up = match access {
             Access::Start(built) => {
                 let launch = Launch {
+                    certificate: task.tls.as_ref().map(|tls| tls.certificate.clone()),
                     wrapper: wrapper.cloned(),
-                    ..launch(bench, name, task, built)
+                    ..testbed.launch(name, built)
                 };
-                let probe = &mut |address| probe(&Target::of_started(address, task));
-                let (server, ready) = bring_up(
+                let started = bring_up(
                     built,
                     &launch,
                     &mut FreePorts,
-                    probe,
-                    bench.ready_timeout,
-                    &bench.interrupt,
-                )?;
-                Ok((Self::Started(server), Some(ready)))
+                    &mut |address| probe(&Target::of_started(address, task)),
+                    testbed.ready_timeout,
+                    &testbed.interrupt,
+                );
+                let started = started.map(|(server, ready)| (Self::Started(server), Some(ready)));
+                started.map_err(AccessError::from)
             }
             Access::Outside(description) => {
-                let process = OutsideProcess::find(description)?;
-                let url = process.url();
-                let probed = probe(&process.target(task.workload.protocol())?);
-                // After an interrupt the user does not want to wait for what the server says to that.
-                if probed != Probe::Right
-                    && !bench.is_interrupted()
-                    && let Some(wrong) = process.wrong_scheme()
-                {
-                    return Err(AccessError::WrongScheme(wrong));
-                }
-                match probed {
-                    Probe::Right => Ok((Self::Outside(process), None)),
-                    Probe::NotYet(why) => Err(AccessError::Silent { url, why }),
-                    Probe::Unavailable(mismatch) | Probe::Wrong(mismatch) => {
-                        Err(AccessError::Wrong { url, mismatch })
-                    }
-                }
+                let found = OutsideProcess::find_right(description, testbed, task, probe);
+                found.map(|process| (Self::Outside(process), None))
             }
-        }
+        };
+        // A probe that was interrupted has no response.
+        brought_up.map_err(|error| {
+            if testbed.is_interrupted() {
+                AccessError::Interrupted
+            } else {
+                error
+            }
+        })
     }
 
     /// Where a task is requested.
@@ -313,6 +300,21 @@ impl Process {
         match self {
             Self::Started(server) => Ok(Target::of_started(server.address(), task)),
             Self::Outside(process) => process.target(task.workload.protocol()),
+        }
+    }
+
+    /// The server, if Prony started it.
+    fn started(&self) -> Option<&RunningServer> {
+        match self {
+            Self::Started(server) => Some(server),
+            Self::Outside(_) => None,
+        }
+    }
+
+    fn started_mut(&mut self) -> Option<&mut RunningServer> {
+        match self {
+            Self::Started(server) => Some(server),
+            Self::Outside(_) => None,
         }
     }
 
@@ -361,55 +363,41 @@ impl Process {
 
     /// What it wrote last, and the paths of its logs.
     pub fn output(&self) -> String {
-        match self {
-            Self::Started(server) => server.logs().shown(),
-            Self::Outside(_) => "Prony did not start it, so it has no log of it".to_owned(),
-        }
+        self.logs().map_or_else(
+            || "Prony did not start it, so it has no log of it".to_owned(),
+            Logs::shown,
+        )
     }
 
     /// How many lines it has written to standard output so far.
     pub fn log_lines(&mut self) -> io::Result<u64> {
-        match self {
-            Self::Started(server) => server.log_lines(),
-            Self::Outside(_) => Err(no_log()),
-        }
+        self.started_mut().ok_or_else(no_log)?.log_lines()
     }
 
     /// How many lines it has written to standard error so far.
     pub fn error_lines(&mut self) -> io::Result<u64> {
-        match self {
-            Self::Started(server) => server.error_lines(),
-            Self::Outside(_) => Err(no_log()),
-        }
+        self.started_mut().ok_or_else(no_log)?.error_lines()
     }
 
     /// Its own folder, if Prony started it and it has one.
     pub(super) fn scratch(&self) -> Option<PathBuf> {
-        match self {
-            Self::Started(server) => server.scratch().map(Path::to_owned),
-            Self::Outside(_) => None,
-        }
+        self.started()?.scratch().map(Path::to_owned)
     }
 
     /// Its logs; `None` if it already ran.
     pub fn logs(&self) -> Option<&Logs> {
-        match self {
-            Self::Started(server) => Some(server.logs()),
-            Self::Outside(_) => None,
-        }
+        self.started().map(RunningServer::logs)
     }
 
     /// The memory that Prony makes it hold, in bytes: none if it would run anyway.
     pub(super) fn held_bytes(&self) -> u64 {
-        match self {
-            Self::Started(server) => server.usage().map_or(0, |usage| usage.resident_bytes),
-            Self::Outside(_) => 0,
-        }
+        let usage = self.started().and_then(|server| server.usage().ok());
+        usage.map_or(0, |usage| usage.resident_bytes)
     }
 
     /// Stops it if Prony started it: SIGTERM, and when `grace` is over, SIGKILL.
     pub fn stop(&mut self, grace: Duration) {
-        if let Self::Started(server) = self {
+        if let Some(server) = self.started_mut() {
             server.stop(grace);
         }
     }
@@ -424,18 +412,6 @@ impl Process {
 
 fn no_log() -> io::Error {
     io::Error::other("Prony did not start the server, so it cannot count the lines that it logs")
-}
-
-fn launch(bench: &Bench, name: &str, task: &Task, built: &Built) -> Launch {
-    Launch {
-        supervisor: bench.supervisor.clone(),
-        cpus: bench.cpus.server.clone(),
-        host: bench.host,
-        assets: bench.layout.assets_for(&built.folder),
-        certificate: task.tls.as_ref().map(|tls| tls.certificate.clone()),
-        log: bench.logs.join(format!("{name}.log")),
-        wrapper: None,
-    }
 }
 
 #[cfg(test)]

@@ -1,53 +1,44 @@
 //! Runs the trials of a run: starts servers, loads them, and stores the results.
 
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use prony_model::{ProcessStart, TrialRecord};
 use prony_store::StoreError;
 
 use super::event::RunEvent;
-use super::instructions::CountedRequests;
 use super::instrument::NoInstrument;
 use super::rounds::TrialRunner;
 use super::server_pool::{Key, Running, ServerPool};
 use super::session::Session;
-use super::trial::{TrialEvent, TrialSetup};
-use crate::plan::{Planned, TrialAttempt, Warming};
+use crate::plan::{TrialAttempt, Warming};
 
 /// Starts servers, loads them, and stores the results.
-pub struct Runner<'a> {
+pub(super) struct Runner<'a> {
     session: &'a Session<'a>,
     /// The trials stored so far.
     trials: &'a mut Vec<TrialRecord>,
     /// The processes that are kept running.
     pool: ServerPool,
     begun: Instant,
-    /// The requests of each measure that counts instructions.
-    counted_requests: BTreeMap<usize, CountedRequests>,
-    observe: &'a mut dyn FnMut(RunEvent<'_>),
 }
 
 impl<'a> Runner<'a> {
     /// Begins on a machine with this much memory; `trials` gets the results.
-    pub fn new(
+    pub(super) fn new(
         session: &'a Session<'a>,
         machine_memory_bytes: u64,
         trials: &'a mut Vec<TrialRecord>,
-        observe: &'a mut dyn FnMut(RunEvent<'_>),
     ) -> Self {
         Self {
             session,
             trials,
             pool: ServerPool::new(machine_memory_bytes),
             begun: Instant::now(),
-            counted_requests: BTreeMap::new(),
-            observe,
         }
     }
 
     /// Stops the servers that were kept running. After an interrupt the user does not want to wait, so they are killed.
-    pub fn finish(mut self) {
+    pub(super) fn finish(mut self) {
         if !self.session.is_interrupted() {
             self.pool.retain(|_| false);
         }
@@ -61,7 +52,7 @@ impl<'a> Runner<'a> {
         match self.pool.take(key) {
             Ok(Some(running)) => return (Some(running), ProcessStart::Kept),
             Ok(None) => {}
-            Err(exit) => (self.observe)(RunEvent::KeptEnded {
+            Err(exit) => self.session.report(RunEvent::KeptEnded {
                 attempt,
                 exit: &exit,
             }),
@@ -95,31 +86,12 @@ impl TrialRunner for Runner<'_> {
         }
         let key = (attempt.trial.server.clone(), attempt.measure);
         let (kept, process) = self.take_kept(attempt, &key);
-        let load = attempt.load();
-        let counted_requests = self.counted_requests.entry(attempt.measure).or_default();
-        let setup = TrialSetup {
-            driver: session.request.driver.as_ref(),
-            ..session.trial(attempt, &load, process, counted_requests)?
-        };
-        let observe = &mut self.observe;
-        let report = &mut |event: TrialEvent<'_>| {
-            observe(match event {
-                TrialEvent::WarmingUp(so_far) => RunEvent::WarmingUp { attempt, so_far },
-                TrialEvent::Loading(progress) => RunEvent::Loading { attempt, progress },
-            });
-        };
-        let (record, running) = setup.run(kept, report, &mut NoInstrument)?;
+        let trial = session.trial(attempt, process)?;
+        let (record, running) = trial.run(kept, &mut NoInstrument)?;
         if let Some(running) = running {
             self.keep_or_stop(attempt, key, &record, running);
         }
         Some(record)
-    }
-
-    fn begin_round(&mut self, trials: &[Planned]) {
-        self.pool.retain(|(server, measure)| {
-            let mut trials = trials.iter();
-            trials.any(|one| one.measure == *measure && one.trial.server == *server)
-        });
     }
 
     fn store(&mut self, record: TrialRecord) -> Result<(), StoreError> {
@@ -134,6 +106,13 @@ impl TrialRunner for Runner<'_> {
     }
 
     fn report(&mut self, event: RunEvent<'_>) {
-        (self.observe)(event);
+        if let RunEvent::Round(trials) = &event {
+            // Kept servers that no trial of the round uses are no longer needed.
+            self.pool.retain(|(server, measure)| {
+                let mut trials = trials.iter();
+                trials.any(|one| one.measure == *measure && one.trial.server == *server)
+            });
+        }
+        self.session.report(event);
     }
 }

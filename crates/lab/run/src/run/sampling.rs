@@ -8,7 +8,7 @@ use prony_server::{OutsideMeter, Sampler};
 use super::process::Process;
 
 /// Measures a server and the machine during a load.
-pub enum Meter {
+pub(super) enum Meter {
     /// Both.
     Both(Sampler),
     /// Only the machine: the server's processes are invisible.
@@ -17,7 +17,7 @@ pub enum Meter {
 
 impl Meter {
     /// Starts just before the load.
-    pub fn start(process: &Process, cpus: &CpuAssignment) -> io::Result<Self> {
+    pub(super) fn start(process: &Process, cpus: &CpuAssignment) -> io::Result<Self> {
         let sample = |tree| Sampler::start(tree, &process.cpus(cpus), Sampler::INTERVAL);
         match process {
             Process::Started(server) => sample(server.tree()).map(Self::Both),
@@ -32,7 +32,7 @@ impl Meter {
     }
 
     /// Ends after the load, which lasted `loaded_s` seconds.
-    pub fn finish(self, loaded_s: f64) -> io::Result<Metered> {
+    pub(super) fn finish(self, loaded_s: f64) -> io::Result<Metered> {
         match self {
             Self::Both(sampler) => {
                 let sampled = sampler.finish(loaded_s)?;
@@ -55,13 +55,13 @@ impl Meter {
 }
 
 /// What was measured beside a load.
-pub struct Metered {
+pub(super) struct Metered {
     /// What the load cost the server; `None` if its processes are invisible.
-    pub server: Option<ServerCost>,
+    pub(super) server: Option<ServerCost>,
     /// How its CPU quota stopped the server; `None` without a quota.
-    pub throttled: Option<Throttled>,
+    pub(super) throttled: Option<Throttled>,
     /// What else happened on the machine.
-    pub noise: MachineNoise,
+    pub(super) noise: MachineNoise,
 }
 
 #[cfg(test)]

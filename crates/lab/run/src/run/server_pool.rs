@@ -13,13 +13,13 @@ const MOST_KEPT: usize = 32;
 const MOST_MEMORY: f64 = 0.25;
 
 /// The server and the index of the measure. Each load warms up different code, so each has its own process.
-pub type Key = (String, usize);
+pub(super) type Key = (String, usize);
 
 /// The processes that are kept, one per server and measure. Dropping this kills them all.
 ///
 /// If there is no room for another process, Prony stops it after its trial and starts a new one for the next, so that
 /// those already kept stay warm.
-pub struct ServerPool {
+pub(super) struct ServerPool {
     servers: Vec<PooledServer>,
     /// Every process that was ever kept.
     known: BTreeSet<Key>,
@@ -34,7 +34,7 @@ struct PooledServer {
 
 impl ServerPool {
     /// Keeps nothing yet, on a machine with this much memory.
-    pub fn new(machine_memory_bytes: u64) -> Self {
+    pub(super) fn new(machine_memory_bytes: u64) -> Self {
         Self {
             servers: Vec::new(),
             known: BTreeSet::new(),
@@ -46,7 +46,7 @@ impl ServerPool {
     ///
     /// # Errors
     /// If it has ended: how.
-    pub fn take(&mut self, key: &Key) -> Result<Option<Running>, String> {
+    pub(super) fn take(&mut self, key: &Key) -> Result<Option<Running>, String> {
         let Some(index) = self.servers.iter().position(|one| one.key == *key) else {
             return Ok(None);
         };
@@ -58,7 +58,7 @@ impl ServerPool {
     }
 
     /// Whether a new process of `key` is the first or a restart.
-    pub fn process_start(&self, key: &Key) -> ProcessStart {
+    pub(super) fn process_start(&self, key: &Key) -> ProcessStart {
         if self.known.contains(key) {
             ProcessStart::Restarted
         } else {
@@ -67,7 +67,7 @@ impl ServerPool {
     }
 
     /// Keeps a server, or stops it if there is no room.
-    pub fn put(&mut self, key: Key, running: Running) {
+    pub(super) fn put(&mut self, key: Key, running: Running) {
         let held_bytes = running.server.held_bytes();
         self.known.insert(key.clone());
         self.servers.push(PooledServer {
@@ -91,7 +91,7 @@ impl ServerPool {
     }
 
     /// Stops those that are no longer needed.
-    pub fn retain(&mut self, is_needed: impl Fn(&Key) -> bool) {
+    pub(super) fn retain(&mut self, is_needed: impl Fn(&Key) -> bool) {
         for one in self.servers.extract_if(.., |one| !is_needed(&one.key)) {
             one.running.stop();
         }
@@ -99,24 +99,24 @@ impl ServerPool {
 }
 
 /// A ready server, with the history of its process.
-pub struct Running {
-    pub server: Process,
+pub(super) struct Running {
+    pub(super) server: Process,
     /// From the exec of its command to its first expected response, in nanoseconds; only the trial that started it
     /// reports this, so it is `None` from then on, and if it already ran.
-    pub startup_ns: Option<u64>,
+    pub(super) startup_ns: Option<u64>,
     /// How long it has been under load, in seconds.
-    pub loaded_s: f64,
+    pub(super) loaded_s: f64,
     /// Whether it was warmed up until it was steady.
-    pub is_warmed_up: bool,
+    pub(super) is_warmed_up: bool,
     /// Its memory before its first load, in bytes; `None` before that, or if the system did not report it.
-    pub memory_before_bytes: Option<u64>,
+    pub(super) memory_before_bytes: Option<u64>,
     /// Requests in flight when its last load ended. The server may still log them.
-    pub in_flight: u64,
+    pub(super) in_flight: u64,
 }
 
 impl Running {
     /// A server that has just sent its first expected response.
-    pub fn new(server: Process, startup_ns: Option<u64>) -> Self {
+    pub(super) fn new(server: Process, startup_ns: Option<u64>) -> Self {
         Self {
             server,
             startup_ns,
@@ -128,7 +128,7 @@ impl Running {
     }
 
     /// How many lines it has logged; waits first until those of its last load are complete.
-    pub fn settled_lines(&mut self) -> io::Result<u64> {
+    pub(super) fn settled_lines(&mut self) -> io::Result<u64> {
         if self.in_flight > 0 {
             settle_quiet(&mut self.server);
         }
@@ -136,7 +136,7 @@ impl Running {
     }
 
     /// Stops it, unless it already ran, and removes its logs, which are only kept for failures.
-    pub fn stop(mut self) {
+    pub(super) fn stop(mut self) {
         self.server.stop(STOP_GRACE);
         self.server.discard_logs();
     }

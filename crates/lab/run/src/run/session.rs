@@ -1,68 +1,110 @@
-//! A run in progress: what all of its trials share.
+//! A run in progress: what is the same for all of its trials.
 
 use std::collections::BTreeMap;
+use std::sync::OnceLock;
 
-use prony_model::{LoadSpec, ProcessStart};
+use prony_model::ProcessStart;
+use prony_server::Wrapper;
 use prony_store::Store;
 
 use super::RunRequest;
-use super::bench::Task;
-use super::instructions::{CountedRequests, Instructions};
+use super::bench::{Task, Testbed};
+use super::event::RunEvent;
+use super::instructions::{Counter, TrialRequests};
 use super::process::Access;
-use super::trial::TrialSetup;
+use super::trial::Trial;
 use crate::plan::TrialAttempt;
 
-/// What is measured, and where the results go.
-pub struct Session<'a> {
-    pub request: &'a RunRequest<'a>,
+/// What is measured, where the results go, and who gets to know of it.
+pub(super) struct Session<'a> {
+    pub(super) request: &'a RunRequest<'a>,
     /// How Prony comes to the servers that it can measure, by id.
-    pub access: BTreeMap<String, Access>,
-    pub store: &'a Store,
-    /// What counts instructions, for measures of those.
-    pub instructions: Instructions,
+    pub(super) access: BTreeMap<String, Access>,
+    pub(super) store: &'a Store,
+    /// What counts instructions; `None` until a trial needs it.
+    pub(super) counter: OnceLock<Result<Counter, String>>,
+    /// The requests of each measure that counts instructions, by its index.
+    pub(super) counted_requests: Vec<OnceLock<TrialRequests>>,
+    observe: &'a dyn Fn(RunEvent<'_>),
 }
 
-impl Session<'_> {
-    pub fn is_interrupted(&self) -> bool {
-        self.request.bench.is_interrupted()
+impl<'a> Session<'a> {
+    pub(super) fn new(
+        request: &'a RunRequest<'a>,
+        store: &'a Store,
+        observe: &'a dyn Fn(RunEvent<'_>),
+    ) -> Self {
+        Self {
+            request,
+            access: BTreeMap::new(),
+            store,
+            counter: OnceLock::new(),
+            counted_requests: vec![OnceLock::new(); request.measures.len()],
+            observe,
+        }
+    }
+
+    pub(super) fn testbed(&self) -> &Testbed {
+        &self.request.testbed
+    }
+
+    /// Reports an event to the observer.
+    pub(super) fn report(&self, event: RunEvent<'_>) {
+        (self.observe)(event);
+    }
+
+    pub(super) fn is_interrupted(&self) -> bool {
+        self.testbed().is_interrupted()
     }
 
     /// Whether no more load can be generated: the user stopped it, or an agent was lost.
-    pub fn has_ended(&self) -> bool {
+    pub(super) fn has_ended(&self) -> bool {
         self.is_interrupted() || self.request.generator.lost().is_some()
     }
 
-    pub fn task(&self, workload: &str) -> Option<&Task> {
+    pub(super) fn task(&self, workload: &str) -> Option<&Task> {
         let mut tasks = self.request.tasks.iter();
         tasks.find(|task| task.workload.id == workload)
     }
 
-    /// A trial under a load of Prony's own engine; `process` says which process it uses of a server that Prony starts.
-    /// `None` if there is no such workload.
-    pub fn trial<'s>(
+    /// An attempt at a trial; `process` says which process it uses of a server that Prony starts. `None` if there is no
+    /// such workload.
+    pub(super) fn trial<'s>(
         &'s self,
         attempt: &'s TrialAttempt,
-        load: &'s LoadSpec,
         process: ProcessStart,
-        counted_requests: &'s CountedRequests,
-    ) -> Option<TrialSetup<'s>> {
+    ) -> Option<Trial<'s>> {
         // Only servers that were verified are planned.
         let access = &self.access[&attempt.trial.server];
-        Some(TrialSetup {
-            bench: &self.request.bench,
+        Some(Trial {
+            session: self,
             access,
             task: self.task(&attempt.trial.workload)?,
             attempt,
-            load,
-            driver: None,
-            generator: &self.request.generator,
+            load: attempt.load(),
+            driver: self.request.driver.as_ref(),
             wrapper: None,
             process: match access {
                 Access::Start(_) => process,
                 Access::Outside(_) => ProcessStart::Outside,
             },
-            instructions: &self.instructions,
-            counted_requests,
+            is_silent: false,
+        })
+    }
+
+    /// A load that explains a server: of Prony's own engine, without reports of its progress. `wrapper` runs the server's
+    /// command.
+    pub(super) fn explaining_trial<'s>(
+        &'s self,
+        attempt: &'s TrialAttempt,
+        process: ProcessStart,
+        wrapper: Option<&'s Wrapper>,
+    ) -> Option<Trial<'s>> {
+        Some(Trial {
+            driver: None,
+            wrapper,
+            is_silent: true,
+            ..self.trial(attempt, process)?
         })
     }
 }

@@ -15,7 +15,7 @@ use prony_traffic::RequestParts;
 use super::warming::{Warmed, WarmedUp, search};
 
 /// A closed loop of one second at this rate, on a quiet machine.
-pub fn measurement(rate_per_s: f64) -> Measurement {
+pub(super) fn measurement(rate_per_s: f64) -> Measurement {
     let load = plain_load(LoadSpec::default(), 0.0, &LatencyHistogram::new());
     Measurement {
         server: Some(ServerCost::default()),
@@ -24,7 +24,7 @@ pub fn measurement(rate_per_s: f64) -> Measurement {
 }
 
 /// A trial of `server` with this rate.
-pub fn record(server: &str, round: u32, rate_per_s: f64) -> TrialRecord {
+pub(super) fn record(server: &str, round: u32, rate_per_s: f64) -> TrialRecord {
     let trial = Trial {
         sequence: 0,
         server: server.to_owned(),
@@ -36,7 +36,7 @@ pub fn record(server: &str, round: u32, rate_per_s: f64) -> TrialRecord {
 }
 
 /// A plan of a load that no test runs.
-pub fn load_plan() -> LoadPlan {
+pub(super) fn load_plan() -> LoadPlan {
     let nowhere = Endpoint::Tcp(([127, 0, 0, 1], 1).into());
     let url = "http://127.0.0.1:1/".parse().unwrap();
     let request = RequestParts::new("GET", &url, &[], b"").unwrap();
@@ -44,24 +44,24 @@ pub fn load_plan() -> LoadPlan {
 }
 
 /// A server and its load in virtual time, which passes in tenths of a second while the load runs.
-pub struct VirtualServer<'a> {
+pub(super) struct VirtualServer<'a> {
     /// Responses per second at an age in seconds.
-    pub rate: &'a dyn Fn(f64) -> f64,
+    pub(super) rate: &'a dyn Fn(f64) -> f64,
     /// CPU time per response at an age, in seconds; `None` for a server that always uses a whole CPU.
-    pub cpu_per_ok_s: Option<&'a dyn Fn(f64) -> f64>,
-    pub shape: LoadShape,
+    pub(super) cpu_per_ok_s: Option<&'a dyn Fn(f64) -> f64>,
+    pub(super) shape: LoadShape,
     /// When it crashes.
-    pub ends_at_s: f64,
+    pub(super) ends_at_s: f64,
     /// Its age in tenths of a second, its responses, and its CPU time in seconds.
     tenths: Cell<u64>,
     ok: Cell<f64>,
     cpu_s: Cell<f64>,
     /// What observers of the search noted.
-    pub observed: RefCell<Vec<Duration>>,
+    pub(super) observed: RefCell<Vec<Duration>>,
 }
 
 impl<'a> VirtualServer<'a> {
-    pub fn new(rate: &'a dyn Fn(f64) -> f64) -> Self {
+    pub(super) fn new(rate: &'a dyn Fn(f64) -> f64) -> Self {
         Self {
             rate,
             cpu_per_ok_s: None,
@@ -74,7 +74,7 @@ impl<'a> VirtualServer<'a> {
         }
     }
 
-    pub fn age_s(&self) -> f64 {
+    pub(super) fn age_s(&self) -> f64 {
         self.tenths.get() as f64 / 10.0
     }
 
@@ -92,7 +92,7 @@ impl<'a> VirtualServer<'a> {
     }
 
     /// A load of a number of tenths of a second: its rate, and its CPU time per response.
-    pub fn load(&self, tenths: u64) -> (f64, f64) {
+    pub(super) fn load(&self, tenths: u64) -> (f64, f64) {
         let before = (self.ok.get(), self.cpu_s.get());
         (0..tenths).for_each(|_| self.tenth());
         let ok = self.ok.get() - before.0;
@@ -103,7 +103,11 @@ impl<'a> VirtualServer<'a> {
     }
 
     /// Warms it up until it is steady.
-    pub fn search(&self, limit: Duration, interrupt: &AtomicBool) -> Result<WarmedUp, LoadError> {
+    pub(super) fn search(
+        &self,
+        limit: Duration,
+        interrupt: &AtomicBool,
+    ) -> Result<WarmedUp, LoadError> {
         let plan = LoadPlan {
             shape: self.shape.clone(),
             ..load_plan()

@@ -17,51 +17,45 @@ use prony_server::{Probe, Wrapper};
 use prony_traffic::expected::CountedDraws;
 use prony_traffic::{Expected, Traffic};
 
-use super::bench::{Bench, Task, TaskContent, now};
-use super::driven::{Drive, load_of};
+use super::bench::{Task, TaskContent, Testbed, now};
+use super::driven::{DriverRun, driver_load};
+use super::event::RunEvent;
 use super::generator::Generator;
-use super::instructions::{CountedRequests, Instructions, longest_load};
+use super::instructions::LONGEST_LOAD;
 use super::instrument::Instrument;
 use super::process::{Access, Process, Target};
 use super::sampling::{Meter, Metered};
 use super::server_pool::Running;
+use super::session::Session;
 use super::verify::{END_TIME, RESPONSE_TIMEOUT, ended, probe, settle_log};
 use super::warming::{WarmedProcess, WarmedUp, search};
 use crate::plan::{TrialAttempt, Warming};
 use crate::response::judge_counted;
 
-/// One trial, ready to be run.
-pub struct TrialSetup<'a> {
-    /// The bench.
-    pub bench: &'a Bench,
-    /// The server.
-    pub access: &'a Access,
-    /// The workload.
-    pub task: &'a Task,
-    /// Which attempt at which trial.
-    pub attempt: &'a TrialAttempt,
+/// A trial, ready to be run.
+pub(super) struct Trial<'a> {
+    pub(super) session: &'a Session<'a>,
+    pub(super) access: &'a Access,
+    pub(super) task: &'a Task,
+    pub(super) attempt: &'a TrialAttempt,
     /// Its load, with its actual warm-up.
-    pub load: &'a LoadSpec,
+    pub(super) load: LoadSpec,
     /// The tool that generates the load; `None` for Prony's own engine.
-    pub driver: Option<&'a Tool>,
-    /// What runs Prony's own engine.
-    pub generator: &'a Generator<'a>,
+    pub(super) driver: Option<&'a Tool>,
     /// What runs the server's command; `None` if it runs by itself.
-    pub wrapper: Option<&'a Wrapper>,
+    pub(super) wrapper: Option<&'a Wrapper>,
     /// When the server's process is, or was, started.
-    pub process: ProcessStart,
-    /// What counts instructions, for loads that measure them.
-    pub instructions: &'a Instructions,
-    /// The requests of the trial's measure, for loads that count instructions.
-    pub counted_requests: &'a CountedRequests,
+    pub(super) process: ProcessStart,
+    /// Whether its progress is not reported.
+    pub(super) is_silent: bool,
 }
 
-/// What a trial reports while it is in progress.
-pub enum TrialEvent<'a> {
-    /// The server is being warmed up until it is steady; the time so far.
-    WarmingUp(Duration),
-    /// The load is running.
-    Loading(&'a Progress),
+/// What a load did, and what it cost.
+pub(super) struct Loaded {
+    pub(super) load: LoadResult,
+    pub(super) metered: Metered,
+    /// `None` if the server logs nothing.
+    pub(super) log_lines: Option<LogLines>,
 }
 
 /// Why a trial ended without figures.
@@ -70,24 +64,23 @@ pub(super) enum Stop {
     Interrupted,
 }
 
-pub(super) fn failed<E: Display>(kind: FailureKind) -> impl Fn(E) -> Stop {
-    move |error| Stop::Failed(kind, error.to_string())
+/// The load failed.
+pub(super) fn load_failed(error: impl Display) -> Stop {
+    Stop::Failed(FailureKind::Load, error.to_string())
 }
 
-impl TrialSetup<'_> {
-    /// Runs the trial, with the kept server or a new one; `observe` gets its progress, and `instrument` watches the server
-    /// during the load. Returns the record and, unless
-    /// the trial failed, the running server; `None` if the trial was interrupted.
-    pub fn run(
+impl Trial<'_> {
+    /// Runs the trial, with the kept server or a new one; `instrument` watches the server during the load. Returns the
+    /// record and, unless the trial failed, the running server; `None` if the trial was interrupted.
+    pub(super) fn run(
         &self,
         kept: Option<Running>,
-        observe: &mut dyn FnMut(TrialEvent<'_>),
         instrument: &mut dyn Instrument,
     ) -> Option<(TrialRecord, Option<Running>)> {
         let started_at = now();
         let measured = match self.load.by {
-            MeasuredBy::Time => self.measure(kept, observe, instrument),
-            MeasuredBy::Instructions => self.count_instructions(observe),
+            MeasuredBy::Time => self.measure(kept, instrument),
+            MeasuredBy::Instructions => self.count_instructions(),
         };
         let (result, running) = match measured {
             Ok((measurement, running)) => (TrialResult::Measured(measurement), Some(running)),
@@ -104,17 +97,44 @@ impl TrialSetup<'_> {
         Some((record, running))
     }
 
+    pub(super) fn testbed(&self) -> &Testbed {
+        self.session.testbed()
+    }
+
+    pub(super) fn generator(&self) -> &Generator<'_> {
+        &self.session.request.generator
+    }
+
+    /// How many lines the server logs for each request.
+    fn lines_per_request(&self) -> u64 {
+        self.task.workload.log_lines().into()
+    }
+
+    /// How long the server has been warmed up so far, until it is steady.
+    pub(super) fn report_warm_up(&self, so_far: Duration) {
+        if !self.is_silent {
+            let attempt = self.attempt;
+            self.session.report(RunEvent::WarmingUp { attempt, so_far });
+        }
+    }
+
+    fn report_load(&self, progress: &Progress) {
+        if !self.is_silent {
+            let attempt = self.attempt;
+            self.session.report(RunEvent::Loading { attempt, progress });
+        }
+    }
+
     fn measure(
         &self,
         kept: Option<Running>,
-        observe: &mut dyn FnMut(TrialEvent<'_>),
         instrument: &mut dyn Instrument,
     ) -> Result<(Measurement, Running), Stop> {
         let mut running = match kept {
             Some(running) => running,
             None => self.bring_up(self.wrapper.map(|wrapper| (wrapper, 1)))?,
         };
-        match self.measure_running(&mut running, observe, instrument) {
+        match self.measure_running(&mut running, instrument) {
             Ok(measurement) => Ok((measurement, running)),
             Err(stop) => Err(self.exit_or(stop, &mut running.server)),
         }
@@ -123,36 +143,20 @@ impl TrialSetup<'_> {
     fn measure_running(
         &self,
         running: &mut Running,
-        observe: &mut dyn FnMut(TrialEvent<'_>),
         instrument: &mut dyn Instrument,
     ) -> Result<Measurement, Stop> {
-        let searched = self.warm_up(running, observe)?;
-        let logged = u64::from(self.task.workload.log_lines());
-        let lines_before = match logged {
-            0 => 0,
-            _ => running.settled_lines().map_err(unreadable)?,
-        };
-        let meter = Meter::start(&running.server, &self.generator.cpus(self.bench));
-        let meter = meter.map_err(failed(FailureKind::Load))?;
-        instrument.start(&running.server);
-        let mut load = self.load(&mut running.server, None, observe)?;
-        let sampled = meter.finish(load.loaded_s());
-        instrument.finish(&running.server);
-        self.fail_if_exited(&load, &mut running.server)?;
-        self.fail_without_responses(&load, &running.server)?;
-        let log_lines = (logged > 0)
-            .then(|| self.reconcile(running, lines_before, &load))
-            .transpose()?;
+        let searched = self.warm_up(running)?;
+        let Loaded {
+            mut load,
+            metered,
+            log_lines,
+        } = self.watched_load(running, None, instrument)?;
         if let Some(searched) = &searched {
-            // After `reconcile`, which must not count these responses: their lines are already in `lines_before`.
+            // Not before the log lines are reconciled: those of these responses were there before the load.
             searched.add_wrong_to(&mut load);
         }
-        let Metered {
-            mut server,
-            throttled,
-            noise,
-        } = sampled.map_err(failed(FailureKind::Load))?;
-        load.server_throttled = throttled;
+        load.server_throttled = metered.throttled;
+        let mut server = metered.server;
         if let (Some(server), Some(before)) = (&mut server, running.memory_before_bytes) {
             server.memory_before_bytes = Some(before);
         }
@@ -161,22 +165,52 @@ impl TrialSetup<'_> {
             startup_ns: running.startup_ns.take(),
             warm_up: self.warm_up_record(running, &load, searched.as_ref()),
             search: searched.as_ref().and_then(WarmedUp::course),
-            noise,
+            noise: metered.noise,
             log_lines,
             log_tail: self.log_tail(&running.server),
-            user_instructions: None,
             load,
+            ..Measurement::default()
         };
         running.loaded_s += measurement.loaded_s();
         Ok(measurement)
     }
 
-    /// Warms a new process up until it is steady, if the trial asks for that.
-    fn warm_up(
+    /// Loads the server while it is sampled, and reconciles the counts with its log.
+    pub(super) fn watched_load(
         &self,
         running: &mut Running,
-        observe: &mut dyn FnMut(TrialEvent<'_>),
-    ) -> Result<Option<WarmedUp>, Stop> {
+        batches: Option<Batches>,
+        instrument: &mut dyn Instrument,
+    ) -> Result<Loaded, Stop> {
+        let is_logged = self.lines_per_request() > 0;
+        let lines_before = if is_logged {
+            running.settled_lines().map_err(unreadable)?
+        } else {
+            0
+        };
+        let meter = self.meter(&running.server)?;
+        instrument.start(&running.server);
+        let load = self.load(&mut running.server, batches)?;
+        let metered = meter.finish(load.loaded_s());
+        instrument.finish(&running.server);
+        self.fail_if_exited(&load, &mut running.server)?;
+        self.fail_without_responses(&load, &running.server)?;
+        let log_lines = is_logged.then(|| self.reconcile(running, lines_before, &load));
+        Ok(Loaded {
+            log_lines: log_lines.transpose()?,
+            metered: metered.map_err(load_failed)?,
+            load,
+        })
+    }
+
+    /// Measures the server and the machine from now on.
+    pub(super) fn meter(&self, server: &Process) -> Result<Meter, Stop> {
+        let cpus = self.generator().cpus(self.testbed());
+        Meter::start(server, &cpus).map_err(load_failed)
+    }
+
+    /// Warms a new process up until it is steady, if the trial asks for that.
+    fn warm_up(&self, running: &mut Running) -> Result<Option<WarmedUp>, Stop> {
         if self.attempt.warming == Warming::Fixed || running.is_warmed_up {
             return Ok(None);
         }
@@ -186,24 +220,23 @@ impl TrialSetup<'_> {
         };
         running.is_warmed_up = true;
         running.memory_before_bytes = tree.peak_bytes().ok();
-        let each = u64::from(self.task.workload.log_lines());
+        let each = self.lines_per_request();
         let lines_before = match each {
             0 => 0,
             _ => running.server.log_lines().map_err(unreadable)?,
         };
         let plan = self.plan(&running.server, None)?;
         let limit = Duration::from_secs_f64(self.attempt.warmup_limit_s);
-        let report = &mut |so_far| observe(TrialEvent::WarmingUp(so_far));
         let searched = search(
             &plan,
             limit,
             &mut WarmedProcess::new(&mut running.server, tree),
-            self.generator,
-            &self.bench.interrupt,
-            report,
+            self.generator(),
+            &self.testbed().interrupt,
+            &mut |so_far| self.report_warm_up(so_far),
         );
         self.fail_if_stopped(&mut running.server)?;
-        let searched = searched.map_err(failed(FailureKind::Load))?;
+        let searched = searched.map_err(load_failed)?;
         running.loaded_s = searched.searched_s;
         if each > 0 {
             let Requests { sent, responded } = Requests::of(&searched.load);
@@ -244,26 +277,27 @@ impl TrialSetup<'_> {
     /// Starts the server and waits until it is ready, and until it has logged the requests of the probes. Under a wrapper it
     /// may take longer by a factor.
     pub(super) fn bring_up(&self, wrapper: Option<(&Wrapper, u32)>) -> Result<Running, Stop> {
+        let testbed = self.testbed();
         let mut responded = 0;
         let mut ready = |target: &Target| {
-            let probed = probe(target, self.task, RESPONSE_TIMEOUT, &self.bench.interrupt);
+            let probed = probe(target, self.task, RESPONSE_TIMEOUT, &testbed.interrupt);
             responded += u64::from(probed == Probe::Right);
             probed
         };
         let name = self.name();
-        let bench = match wrapper {
-            Some((_, slower)) => &Bench {
-                ready_timeout: self.bench.ready_timeout.saturating_mul(slower),
-                ..self.bench.clone()
+        let testbed = match wrapper {
+            Some((_, slower)) => &Testbed {
+                ready_timeout: testbed.ready_timeout.saturating_mul(slower),
+                ..testbed.clone()
             },
-            None => self.bench,
+            None => testbed,
         };
         let wrapper = wrapper.map(|(wrapper, _)| wrapper);
-        let started = Process::bring_up(bench, &name, self.task, self.access, wrapper, &mut ready);
+        let started =
+            Process::bring_up(testbed, &name, self.task, self.access, wrapper, &mut ready);
         match started {
             Ok((mut server, ready)) => {
-                let logged = u64::from(self.task.workload.log_lines());
-                settle_log(&mut server, logged * responded);
+                settle_log(&mut server, self.lines_per_request() * responded);
                 Ok(Running::new(server, ready.map(|ready| ready.startup_ns)))
             }
             Err(error) if error.is_interrupted() => Err(Stop::Interrupted),
@@ -274,39 +308,21 @@ impl TrialSetup<'_> {
         }
     }
 
-    /// Loads the server, with its requests in batches if there are any; a server that ends meanwhile ends the load.
-    pub(super) fn load(
-        &self,
-        server: &mut Process,
-        batches: Option<Batches>,
-        observe: &mut dyn FnMut(TrialEvent<'_>),
-    ) -> Result<LoadResult, Stop> {
+    /// Loads the server, with its requests in batches if there are any.
+    fn load(&self, server: &mut Process, batches: Option<Batches>) -> Result<LoadResult, Stop> {
         if let Some(tool) = self.driver {
             return self.drive(tool, server);
         }
         // Agents cannot count them together.
-        let counted = match self.generator.fleet() {
+        let counted = match self.generator().fleet() {
             Some(_) => None,
             None => self.task.draws(),
         };
-        let plan = self.plan(server, counted.clone())?;
-        let plan = match batches {
-            None => plan,
-            Some(batches) => LoadPlan {
-                requests: None,
-                batches: Some(batches),
-                ..plan
-            },
-        };
-        let stop = AtomicBool::new(false);
-        let result = self.generator.run(&plan, &stop, &mut |progress| {
-            observe(TrialEvent::Loading(&progress));
-            if self.bench.is_interrupted() || server.exited().is_some() {
-                stop.store(true, Relaxed);
-            }
-        });
-        self.fail_if_stopped(server)?;
-        let result = result.map_err(failed(FailureKind::Load))?;
+        let mut plan = self.plan(server, counted.clone())?;
+        if batches.is_some() {
+            (plan.requests, plan.batches) = (None, batches);
+        }
+        let result = self.run_load(&plan, server, &mut |progress| self.report_load(&progress))?;
         let counted = counted.filter(|counted| counted.has_counted());
         if let Some(Err(mismatch)) = counted.map(|counted| judge_counted(&counted)) {
             let message = format!("under load: {mismatch}");
@@ -315,20 +331,38 @@ impl TrialSetup<'_> {
         Ok(result)
     }
 
+    /// Runs a load; a server that ends meanwhile ends it.
+    pub(super) fn run_load(
+        &self,
+        plan: &LoadPlan,
+        server: &mut Process,
+        observe: &mut dyn FnMut(Progress),
+    ) -> Result<LoadResult, Stop> {
+        let stop = AtomicBool::new(false);
+        let result = self.generator().run(plan, &stop, &mut |progress| {
+            observe(progress);
+            if self.session.is_interrupted() || server.exited().is_some() {
+                stop.store(true, Relaxed);
+            }
+        });
+        self.fail_if_stopped(server)?;
+        result.map_err(load_failed)
+    }
+
     /// Loads the server with another tool.
     fn drive(&self, tool: &Tool, server: &mut Process) -> Result<LoadResult, Stop> {
-        let drive = Drive {
+        let drive = DriverRun {
             tool,
-            spec: self.load,
+            spec: &self.load,
             host: self.target(server)?.authority,
-            cpus: &self.bench.cpus.load,
+            cpus: &self.testbed().cpus.load,
         };
         let quota = ThrottleMeter::own();
-        let load = load_of(self.task, self.load, &drive.host);
-        let result = load.and_then(|load| drive.run(&load, &self.bench.interrupt));
+        let load = driver_load(self.task, &self.load, &drive.host);
+        let result = load.and_then(|load| drive.run(&load, &self.testbed().interrupt));
         self.fail_if_stopped(server)?;
         let result = result.map_err(|error| format!("{}: {error}", tool.manifest.title));
-        let mut load = result.map_err(failed(FailureKind::Load))?;
+        let mut load = result.map_err(load_failed)?;
         load.limit_generator_by_quota(quota.throttled());
         Ok(load)
     }
@@ -344,7 +378,7 @@ impl TrialSetup<'_> {
 
     fn target(&self, server: &Process) -> Result<Target, Stop> {
         let target = server.target(self.task);
-        target.map_err(failed(FailureKind::Load))
+        target.map_err(load_failed)
     }
 
     /// A load of what is sent to a server, with the comparison of responses; `counted` compares them instead of the task.
@@ -381,10 +415,10 @@ impl TrialSetup<'_> {
         server: &Process,
         counted: Option<CountedDraws>,
     ) -> Result<LoadPlan, Stop> {
-        let spec = self.load;
+        let spec = &self.load;
         let target = self.target(server)?;
         let requests = self.requests(&target, counted);
-        let requests = requests.map_err(failed(FailureKind::Load))?;
+        let requests = requests.map_err(load_failed)?;
         let plan = LoadPlan {
             flow_think_time: flow_think_time(spec),
             shape: spec.shape.clone(),
@@ -395,7 +429,7 @@ impl TrialSetup<'_> {
             threads: spec.threads,
             duration: match spec.by {
                 MeasuredBy::Time => spec.duration_s.map(Duration::from_secs_f64),
-                MeasuredBy::Instructions => Some(longest_load()),
+                MeasuredBy::Instructions => Some(LONGEST_LOAD),
             },
             overtime: true,
             requests: spec.requests,
@@ -407,13 +441,13 @@ impl TrialSetup<'_> {
             streams: spec.streams,
             first_byte: spec.first_byte,
             events: spec.events || self.task.workload.is_stream(),
-            cpus: self.bench.cpus.load.clone(),
+            cpus: self.testbed().cpus.load.clone(),
             tls: target.client,
             // A wait for an acknowledgement costs the server no instructions.
             acknowledges_at_once: spec.by == MeasuredBy::Instructions,
             ..requests
         };
-        Ok(self.generator.divide(spec, plan))
+        Ok(self.generator().divide(spec, plan))
     }
 
     /// Fails a load without a single ok response, and says which address agents on other machines could perhaps not reach.
@@ -422,34 +456,27 @@ impl TrialSetup<'_> {
         load: &LoadResult,
         server: &Process,
     ) -> Result<(), Stop> {
-        let failed = fail_without_responses(load);
-        let (Err(Stop::Failed(kind, message)), true) = (&failed, self.generator.is_elsewhere())
-        else {
-            return failed;
+        let Some(mut message) = why_no_figure(load) else {
+            return Ok(());
         };
-        let address = self.target(server)?.address;
-        Err(Stop::Failed(
-            *kind,
-            format!(
-                "{message}; can the agents reach {address}? See `server_address` in docs/fleet.md"
-            ),
-        ))
+        if self.generator().is_elsewhere() {
+            let address = self.target(server)?.address;
+            message +=
+                &format!("; can the agents reach {address}? See `server_address` in docs/fleet.md");
+        }
+        Err(Stop::Failed(FailureKind::NoResponse, message))
     }
 
     /// After a load, which ends early if the user stops it or the server ends.
     pub(super) fn fail_if_stopped(&self, server: &mut Process) -> Result<(), Stop> {
-        if self.bench.is_interrupted() {
+        if self.session.is_interrupted() {
             return Err(Stop::Interrupted);
         }
         self.fail_if_exits_within(Duration::ZERO, server)
     }
 
     /// After a load whose connections a server that has ended would refuse or reset.
-    pub(super) fn fail_if_exited(
-        &self,
-        load: &LoadResult,
-        server: &mut Process,
-    ) -> Result<(), Stop> {
+    fn fail_if_exited(&self, load: &LoadResult, server: &mut Process) -> Result<(), Stop> {
         let is_suspect = load.outcomes[Outcome::Refused] + load.outcomes[Outcome::Reset] > 0;
         let time = if is_suspect { END_TIME } else { Duration::ZERO };
         self.fail_if_exits_within(time, server)
@@ -483,13 +510,13 @@ impl TrialSetup<'_> {
     }
 
     /// Compares the number of lines in the server's log with the requests and responses that the generator counted.
-    pub(super) fn reconcile(
+    fn reconcile(
         &self,
         running: &mut Running,
         lines_before: u64,
         load: &LoadResult,
     ) -> Result<LogLines, Stop> {
-        let each = u64::from(self.task.workload.log_lines());
+        let each = self.lines_per_request();
         let Requests { sent, responded } = Requests::of(load);
         let sent = sent + self.unreported_requests();
         settle_log(&mut running.server, lines_before + each * responded);
@@ -552,16 +579,18 @@ impl Requests {
     }
 }
 
-/// Fails a load without a single ok response, or of a scenario without a single ok flow: it has no figure to compare.
-fn fail_without_responses(load: &LoadResult) -> Result<(), Stop> {
+/// Why a load has no figure to compare: no response was ok, or no flow of a scenario.
+fn why_no_figure(load: &LoadResult) -> Option<String> {
     if load.is_any_ok() {
-        return Ok(());
+        return None;
     }
     if let Some(flows) = &load.flows
         && load.outcomes[Outcome::Ok] > 0
     {
-        let message = format!("no flow was ok under load: {}", flows.why_none_ok());
-        return Err(Stop::Failed(FailureKind::NoResponse, message));
+        return Some(format!(
+            "no flow was ok under load: {}",
+            flows.why_none_ok()
+        ));
     }
     let outcomes = load.outcomes.iter().filter(|(_, count)| *count > 0);
     let outcomes: Vec<String> = outcomes
@@ -580,5 +609,5 @@ fn fail_without_responses(load: &LoadResult) -> Result<(), Stop> {
     if let Some(wrong) = &load.first_wrong {
         message.push_str(&format!("; the first: {}", wrong.detail));
     }
-    Err(Stop::Failed(FailureKind::NoResponse, message))
+    Some(message)
 }

@@ -5,14 +5,14 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use prony_load::{Conversation, Encoded, ExchangeError, exchange};
+use prony_load::{Conversation, Encoded, Endpoint};
 use prony_model::{VerifyResult, VerifyVerdict};
 use prony_server::{Logs, Next, Patience, Probe, Server, with_short_lines};
 use prony_traffic::Expected;
 use prony_traffic::expected::LineOf;
 use prony_traffic::{Mismatch, Response};
 
-use super::bench::{Bench, Task, TaskContent};
+use super::bench::{Task, TaskContent, Testbed};
 use super::flows::go_through;
 use super::process::{Access, AccessError, Process, Target};
 use crate::request::PreparedRequest;
@@ -42,147 +42,125 @@ const LOGGED_REQUESTS: usize = 3;
 const LONGEST_DRAWING: Duration = Duration::from_secs(10);
 
 /// The result of verifying one server.
-pub enum Verification {
-    /// It responded, correctly or not.
-    Responded {
-        /// The result for each workload.
-        verified: Vec<VerifyResult>,
-        /// The logs of its processes with wrong responses, which are kept.
-        logs: Vec<Logs>,
-    },
-    /// It ended during verification, or did not start over TLS.
-    Ended {
-        /// The results of the workloads before that.
-        verified: Vec<VerifyResult>,
-        /// The logs of an earlier process with wrong responses.
-        logs: Vec<Logs>,
-        /// Why, and what it wrote.
-        reason: String,
-    },
-    /// It never responded.
-    NotStarted(String),
-    /// The user stopped it.
+#[derive(Default)]
+pub struct Verification {
+    /// The result for each workload that it was requested.
+    pub verified: Vec<VerifyResult>,
+    /// The logs of its processes with wrong responses, which are kept.
+    pub logs: Vec<Logs>,
+    /// Why it did not start, or how it ended, with what it wrote; `None` if it responded to every request, correctly or
+    /// not.
+    pub failed: Option<String>,
+}
+
+/// Why a server was not requested all of its workloads.
+enum Unverified {
     Interrupted,
+    Failed(String),
 }
 
 /// Starts the server, unless it already runs, and requests every workload that it serves, one after the other. Its port is
-/// encrypted or not, so it starts again for the workloads over TLS.
+/// encrypted or not, so it starts again for the workloads over TLS. `None` if the user stopped it.
 pub fn verify_server(
-    bench: &Bench,
+    testbed: &Testbed,
     server: &Server,
     access: &Access,
     tasks: &[Task],
-) -> Verification {
+) -> Option<Verification> {
     // Only workloads that the manifest lists must be served.
     let serves = |task: &&Task| server.manifest.workloads.contains(&task.workload.id);
     let tasks = tasks.iter().filter(serves);
     let (over_tls, plain): (Vec<&Task>, Vec<&Task>) = tasks.partition(|task| task.tls.is_some());
-    let (mut all, mut all_logs) = (Vec::new(), Vec::new());
+    let mut all = Verification::default();
     for tasks in [plain, over_tls] {
-        let reason = match verify_tasks(bench, server, access, &tasks) {
-            Verification::Responded { verified, logs } => {
-                all.extend(verified);
-                all_logs.extend(logs);
-                continue;
+        match verify_tasks(testbed, server, access, &tasks, &mut all) {
+            Ok(()) => {}
+            Err(Unverified::Interrupted) => return None,
+            Err(Unverified::Failed(reason)) => {
+                all.failed = Some(reason);
+                break;
             }
-            Verification::Ended {
-                verified, reason, ..
-            } => {
-                all.extend(verified);
-                reason
-            }
-            Verification::NotStarted(reason) if !all.is_empty() => format!("over TLS: {reason}"),
-            other => return other,
-        };
-        return Verification::Ended {
-            verified: all,
-            logs: all_logs,
-            reason,
-        };
+        }
     }
-    Verification::Responded {
-        verified: all,
-        logs: all_logs,
-    }
+    Some(all)
 }
 
-/// Requests workloads of the same kind: all or none over TLS.
-fn verify_tasks(bench: &Bench, server: &Server, access: &Access, tasks: &[&Task]) -> Verification {
+/// Requests workloads of the same kind, all or none over TLS, and adds their results to those of `all` others.
+fn verify_tasks(
+    testbed: &Testbed,
+    server: &Server,
+    access: &Access,
+    tasks: &[&Task],
+    all: &mut Verification,
+) -> Result<(), Unverified> {
     let Some(&first) = tasks.first() else {
-        return Verification::Responded {
-            verified: Vec::new(),
-            logs: Vec::new(),
-        };
+        return Ok(());
     };
     // Any response shows that it started. Each workload then waits for its own first expected response.
     let mut ready = |target: &Target| match access {
         Access::Outside(_) => Probe::Right,
-        Access::Start(_) => match probe(target, first, PROBE_TIMEOUT, &bench.interrupt) {
+        Access::Start(_) => match probe(target, first, PROBE_TIMEOUT, &testbed.interrupt) {
             Probe::NotYet(reason) => Probe::NotYet(reason),
             Probe::Right | Probe::Unavailable(_) | Probe::Wrong(_) => Probe::Right,
         },
     };
-    let mut start = matches!(access, Access::Start(_)).then(|| Start::of(bench));
+    let earlier = all.verified.len();
+    let not_started = |reason: String| {
+        Unverified::Failed(if earlier > 0 {
+            format!("over TLS: {reason}")
+        } else {
+            reason
+        })
+    };
+    let mut start = matches!(access, Access::Start(_)).then(|| Start::of(testbed));
     let kind = first.tls.as_ref().map_or("", |_| "-tls");
     let name = format!("{}-verify{kind}", server.id);
-    let started = Process::bring_up(bench, &name, first, access, None, &mut ready);
-    let (mut running, _) = match started {
-        Ok(started) => started,
-        Err(error) if error.is_interrupted() => return Verification::Interrupted,
-        Err(error) => {
-            // What the server wrote may contain a secret of any request.
-            let hide = |text: String, task: &&Task| task.hide_secrets(&text);
-            let reason = tasks.iter().fold(error.to_string(), hide);
-            return Verification::NotStarted(with_short_lines(&reason));
+    let started = Process::bring_up(testbed, &name, first, access, None, &mut ready);
+    let (mut running, _) = started.map_err(|error| {
+        if error.is_interrupted() {
+            return Unverified::Interrupted;
         }
-    };
-    let mut verified = Vec::with_capacity(tasks.len());
+        // What the server wrote may contain a secret of any request.
+        let hide = |text: String, task: &&Task| task.hide_secrets(&text);
+        let reason = tasks.iter().fold(error.to_string(), hide);
+        not_started(with_short_lines(&reason))
+    })?;
     for &task in tasks {
-        if bench.is_interrupted() {
-            return Verification::Interrupted;
+        if testbed.is_interrupted() {
+            return Err(Unverified::Interrupted);
         }
         let ready = match &mut start {
-            Some(start) => start.wait(bench, &mut running, task),
+            Some(start) => start.wait(testbed, &mut running, task),
             None => Ok(()),
         };
         let keep_alive = server.manifest.keep_alive;
-        let verdict = ready.and_then(|()| verify_task(bench, &mut running, task, keep_alive));
+        let verdict = ready.and_then(|()| verify_task(testbed, &mut running, task, keep_alive));
         let verdict = match verdict {
             Ok(()) => VerifyVerdict::Right,
             // It had no time to respond.
-            Err(_) if bench.is_interrupted() => return Verification::Interrupted,
+            Err(_) if testbed.is_interrupted() => return Err(Unverified::Interrupted),
             Err(fault) => {
-                if verified.is_empty()
+                if all.verified.len() == earlier
                     && let Some(wrong) = running.wrong_scheme()
                 {
-                    return Verification::NotStarted(wrong.in_project_file());
+                    return Err(not_started(wrong.in_project_file()));
                 }
-                match verdict_on(fault, &mut running, task) {
-                    Ok(verdict) => verdict,
-                    Err(reason) => {
-                        return Verification::Ended {
-                            verified,
-                            logs: Vec::new(),
-                            reason,
-                        };
-                    }
-                }
+                verdict_on(fault, &mut running, task).map_err(Unverified::Failed)?
             }
         };
-        verified.push(VerifyResult {
+        all.verified.push(VerifyResult {
             workload: task.workload.id.clone(),
             verdict,
         });
     }
     running.stop(STOP_GRACE);
     let is_right = |result: &VerifyResult| result.verdict == VerifyVerdict::Right;
-    let logs = if verified.iter().all(is_right) {
+    if all.verified[earlier..].iter().all(is_right) {
         running.discard_logs();
-        Vec::new()
     } else {
-        running.logs().cloned().into_iter().collect()
-    };
-    Verification::Responded { verified, logs }
+        all.logs.extend(running.logs().cloned());
+    }
+    Ok(())
 }
 
 /// The verdict on a task with a fault; `Err` with how the server ended, if it did.
@@ -214,21 +192,22 @@ struct Start {
 }
 
 impl Start {
-    fn of(bench: &Bench) -> Self {
+    fn of(testbed: &Testbed) -> Self {
         Self {
             begin: Instant::now(),
-            patience: Patience::new(bench.ready_timeout),
+            patience: Patience::new(testbed.ready_timeout),
             is_ready: false,
         }
     }
 
     /// Waits until the server sends the first expected response to this task. `Err` with the last fault, if it does not in
     /// time.
-    fn wait(&mut self, bench: &Bench, running: &mut Process, task: &Task) -> Result<(), Fault> {
+    fn wait(&mut self, testbed: &Testbed, running: &mut Process, task: &Task) -> Result<(), Fault> {
         loop {
             let target = running.target(task);
             let target = target.map_err(|error| Fault::NoResponse(error.to_string()))?;
-            let Err(fault) = request_task(&target, task, RESPONSE_TIMEOUT, &bench.interrupt) else {
+            let Err(fault) = request_task(&target, task, RESPONSE_TIMEOUT, &testbed.interrupt)
+            else {
                 break;
             };
             let probed = match fault.as_probe() {
@@ -238,7 +217,7 @@ impl Start {
                 probed => probed,
             };
             match self.patience.after(probed, self.begin.elapsed()) {
-                Next::Pause(pause) if !bench.is_interrupted() && running.exited().is_none() => {
+                Next::Pause(pause) if !testbed.is_interrupted() && running.exited().is_none() => {
                     thread::sleep(pause);
                 }
                 _ => return Err(fault),
@@ -264,19 +243,19 @@ pub(super) fn ended(
     Some(format!("the server {exit} {during}; {output}"))
 }
 
-/// Starts a server on the bench and waits until it sends the expected response; if it already runs, it must send it at
+/// Starts a server on the testbed and waits until it sends the expected response; if it already runs, it must send it at
 /// once.
 ///
 /// # Errors
-/// If it ends, does not respond in time or responds wrongly, or the bench is interrupted.
+/// If it ends, does not respond in time or responds wrongly, or the testbed is interrupted.
 pub fn start_ready(
-    bench: &Bench,
+    testbed: &Testbed,
     name: &str,
     access: &Access,
     task: &Task,
 ) -> Result<Process, AccessError> {
-    let mut ready = |target: &Target| probe(target, task, RESPONSE_TIMEOUT, &bench.interrupt);
-    let (running, _) = Process::bring_up(bench, name, task, access, None, &mut ready)?;
+    let mut ready = |target: &Target| probe(target, task, RESPONSE_TIMEOUT, &testbed.interrupt);
+    let (running, _) = Process::bring_up(testbed, name, task, access, None, &mut ready)?;
     Ok(running)
 }
 
@@ -301,26 +280,13 @@ fn request_task(
 ) -> Result<(), Fault> {
     match &task.content {
         TaskContent::Request { request, expected } => {
-            let response = request_once(target, request, timeout)?;
-            let checked = expected.check(&response);
-            checked.map_err(|mismatch| Fault::of(mismatch, &response))
+            let sent = SentRequest::new(target, request, expected, timeout)?;
+            sent.respond(&mut sent.converse()).map(drop)
         }
         TaskContent::Scenario(scenario) => {
             go_through(scenario, target, 1, timeout, interrupt).map(drop)
         }
     }
-}
-
-fn request_once(
-    target: &Target,
-    request: &PreparedRequest,
-    timeout: Duration,
-) -> Result<Response, Fault> {
-    let encoded = request.encode(&target.authority);
-    let (_, traffic) = encoded.map_err(Fault::NoResponse)?;
-    let (endpoint, client) = (target.address.into(), target.client.as_ref());
-    let response = exchange(&endpoint, &traffic, client, timeout);
-    response.map_err(|error| Fault::NoResponse(request.secrets().hide(&target.explain(&error))))
 }
 
 /// What verifying a workload took: all requests had the expected response.
@@ -384,7 +350,7 @@ impl From<Fault> for Mismatch {
 }
 
 fn verify_task(
-    bench: &Bench,
+    testbed: &Testbed,
     server: &mut Process,
     task: &Task,
     keep_alive: bool,
@@ -395,16 +361,21 @@ fn verify_task(
     let target = target.map_err(|error| Fault::NoResponse(error.to_string()))?;
     let verified = match &task.content {
         TaskContent::Request { request, expected } => {
-            let requested = Requested {
-                target: &target,
-                request,
-                expected,
-            };
-            requested.verify(log_lines > 0)?
+            let sent = SentRequest::new(&target, request, expected, RESPONSE_TIMEOUT)?;
+            match expected.drawn_lines() {
+                Some(lines) => sent.verify_draws(lines)?,
+                None => sent.verify_some(log_lines > 0)?,
+            }
         }
         TaskContent::Scenario(scenario) => {
             let flows = REQUESTS as u32;
-            go_through(scenario, &target, flows, RESPONSE_TIMEOUT, &bench.interrupt)?
+            go_through(
+                scenario,
+                &target,
+                flows,
+                RESPONSE_TIMEOUT,
+                &testbed.interrupt,
+            )?
         }
     };
     if keep_alive && task.workload.protocol().is_http1() && !verified.kept_open {
@@ -417,114 +388,115 @@ fn verify_task(
     }
 }
 
-/// What to request of a server, and what to expect.
-#[derive(Clone, Copy)]
-struct Requested<'a> {
+/// A request as it is sent to a server, and its expected response.
+struct SentRequest<'a> {
     target: &'a Target,
     request: &'a PreparedRequest,
     expected: &'a Expected,
+    endpoint: Endpoint,
+    sent: Encoded<'static>,
+    /// How long a response may take.
+    timeout: Duration,
 }
 
-impl Requested<'_> {
-    fn verify(self, is_logged: bool) -> Result<Verified, Fault> {
-        let Self {
-            target, request, ..
-        } = self;
+impl<'a> SentRequest<'a> {
+    fn new(
+        target: &'a Target,
+        request: &'a PreparedRequest,
+        expected: &'a Expected,
+        timeout: Duration,
+    ) -> Result<Self, Fault> {
         let encoded = request.encode(&target.authority);
         let (_, traffic) = encoded.map_err(Fault::NoResponse)?;
-        let sent = Encoded::of(&traffic);
-        let sent = sent.map_err(|error| Fault::NoResponse(error.to_string()))?;
-        let (endpoint, client) = (target.address.into(), target.client.as_ref());
-        let converse = || Conversation::new(&endpoint, &sent, client, RESPONSE_TIMEOUT);
-        match self.expected.drawn_lines() {
-            Some(lines) => verify_draws(&converse, self, lines),
-            None => verify_some(converse(), self, is_logged),
-        }
+        let sent = Encoded::owning(traffic);
+        Ok(Self {
+            target,
+            request,
+            expected,
+            endpoint: target.address.into(),
+            sent: sent.map_err(|error| Fault::NoResponse(error.to_string()))?,
+            timeout,
+        })
     }
 
-    fn respond(self, conversation: &mut Conversation<'_>) -> Result<Response, Fault> {
-        let hide = |error: ExchangeError| {
+    fn converse(&self) -> Conversation<'_> {
+        let client = self.target.client.as_ref();
+        Conversation::new(&self.endpoint, &self.sent, client, self.timeout)
+    }
+
+    /// The expected response.
+    fn respond(&self, conversation: &mut Conversation<'_>) -> Result<Response, Fault> {
+        let response = conversation.request().map_err(|error| {
             let explained = self.target.explain(&error);
-            self.request.secrets().hide(&explained)
-        };
-        let response = conversation.request();
-        let response = response.map_err(|error| Fault::NoResponse(hide(error)))?;
-        self.expected.check(&response)?;
+            Fault::NoResponse(self.request.secrets().hide(&explained))
+        })?;
+        let checked = self.expected.check(&response);
+        checked.map_err(|mismatch| Fault::of(mismatch, &response))?;
         Ok(response)
     }
-}
 
-/// Sends a few requests over one connection.
-fn verify_some(
-    mut conversation: Conversation<'_>,
-    requested: Requested<'_>,
-    is_logged: bool,
-) -> Result<Verified, Fault> {
-    let requests = if is_logged { LOGGED_REQUESTS } else { REQUESTS };
-    for _ in 0..requests {
-        requested.respond(&mut conversation)?;
-    }
-    Ok(Verified {
-        requests,
-        kept_open: conversation.connections() == 1,
-    })
-}
-
-/// Sends many requests over several connections, and tests which lines were drawn. If the server keeps the first
-/// connection open, the others run in parallel: some servers take 40 ms per response on a connection (Nagle's
-/// algorithm).
-fn verify_draws<'a>(
-    converse: &(impl Fn() -> Conversation<'a> + Sync),
-    requested: Requested<'_>,
-    lines: &LineOf,
-) -> Result<Verified, Fault> {
-    let deadline = Instant::now() + LONGEST_DRAWING;
-    let draw = || draw(converse(), requested, deadline);
-    let mut drawn = vec![draw()?];
-    let others = CONNECTIONS - 1;
-    if drawn[0].kept_open {
-        thread::scope(|scope| {
-            let threads: Vec<_> = (0..others).map(|_| scope.spawn(draw)).collect();
-            for thread in threads {
-                drawn.push(thread.join().unwrap_or_else(|panic| resume_unwind(panic))?);
-            }
-            Ok::<(), Fault>(())
-        })?;
-    } else {
-        for _ in 0..others {
-            drawn.push(draw()?);
+    /// Sends a few requests over one connection.
+    fn verify_some(&self, is_logged: bool) -> Result<Verified, Fault> {
+        let requests = if is_logged { LOGGED_REQUESTS } else { REQUESTS };
+        let mut conversation = self.converse();
+        for _ in 0..requests {
+            self.respond(&mut conversation)?;
         }
+        Ok(Verified {
+            requests,
+            kept_open: conversation.connections() == 1,
+        })
     }
-    let kept_open = drawn.iter().all(|one| one.kept_open);
-    let sequences: Vec<Vec<usize>> = drawn.into_iter().map(|one| one.lines).collect();
-    let requests = sequences.iter().map(Vec::len).sum();
-    Draws::new(lines, sequences, kept_open).check()?;
-    Ok(Verified {
-        requests,
-        kept_open,
-    })
+
+    /// Sends many requests over several connections, and tests which lines were drawn. If the server keeps the first
+    /// connection open, the others run in parallel: some servers take 40 ms per response on a connection (Nagle's
+    /// algorithm).
+    fn verify_draws(&self, lines: &LineOf) -> Result<Verified, Fault> {
+        let deadline = Instant::now() + LONGEST_DRAWING;
+        let draw = || self.draw(deadline);
+        let mut drawn = vec![draw()?];
+        let others = CONNECTIONS - 1;
+        if drawn[0].kept_open {
+            thread::scope(|scope| {
+                let threads: Vec<_> = (0..others).map(|_| scope.spawn(draw)).collect();
+                for thread in threads {
+                    drawn.push(thread.join().unwrap_or_else(|panic| resume_unwind(panic))?);
+                }
+                Ok::<(), Fault>(())
+            })?;
+        } else {
+            for _ in 0..others {
+                drawn.push(draw()?);
+            }
+        }
+        let kept_open = drawn.iter().all(|one| one.kept_open);
+        let sequences: Vec<Vec<usize>> = drawn.into_iter().map(|one| one.lines).collect();
+        let requests = sequences.iter().map(Vec::len).sum();
+        Draws::new(lines, sequences, kept_open).check()?;
+        Ok(Verified {
+            requests,
+            kept_open,
+        })
+    }
+
+    fn draw(&self, deadline: Instant) -> Result<Drawn, Fault> {
+        let mut conversation = self.converse();
+        let mut drawn = Vec::with_capacity(DRAWS_PER_CONNECTION);
+        while drawn.len() < DRAWS_PER_CONNECTION && Instant::now() < deadline {
+            let response = self.respond(&mut conversation)?;
+            drawn.extend(self.expected.line(&response));
+        }
+        Ok(Drawn {
+            lines: drawn,
+            kept_open: conversation.connections() <= 1,
+        })
+    }
 }
 
 /// The responses of one connection.
 struct Drawn {
     lines: Vec<usize>,
     kept_open: bool,
-}
-
-fn draw(
-    mut conversation: Conversation<'_>,
-    requested: Requested<'_>,
-    deadline: Instant,
-) -> Result<Drawn, Fault> {
-    let mut drawn = Vec::with_capacity(DRAWS_PER_CONNECTION);
-    while drawn.len() < DRAWS_PER_CONNECTION && Instant::now() < deadline {
-        let response = requested.respond(&mut conversation)?;
-        drawn.extend(requested.expected.line(&response));
-    }
-    Ok(Drawn {
-        lines: drawn,
-        kept_open: conversation.connections() <= 1,
-    })
 }
 
 fn not_kept_open() -> Mismatch {

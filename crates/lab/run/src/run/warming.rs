@@ -14,7 +14,7 @@ use super::process::Process;
 const NEVER: Duration = Duration::from_secs(24 * 3600);
 
 /// What sets the pace of a load of this shape.
-pub fn pace(shape: &LoadShape) -> Pace {
+pub(super) fn pace(shape: &LoadShape) -> Pace {
     if shape.is_open() {
         Pace::Schedule
     } else {
@@ -23,26 +23,26 @@ pub fn pace(shape: &LoadShape) -> Pace {
 }
 
 /// The result of warming a server up until it was steady, or until the limit.
-pub struct WarmedUp {
+pub(super) struct WarmedUp {
     /// How long that took, in seconds.
-    pub searched_s: f64,
+    pub(super) searched_s: f64,
     /// After how long the server was warm; `None` if it still improved, or sent no ok response.
-    pub time_to_warm_s: Option<f64>,
+    pub(super) time_to_warm_s: Option<f64>,
     /// Whether it still improved when the limit was reached.
-    pub still_improving: bool,
+    pub(super) still_improving: bool,
     /// The result of the load.
-    pub load: LoadResult,
+    pub(super) load: LoadResult,
 }
 
 impl WarmedUp {
     /// How the load went.
-    pub fn course(&self) -> Option<RateCourse> {
+    pub(super) fn course(&self) -> Option<RateCourse> {
         RateCourse::of(self.load.timeline.as_ref()?)
     }
 
     /// Adds its wrong responses, and its flows that could not go on, to those of the next load's warm-up: a server that
     /// causes them did not do the intended work.
-    pub fn add_wrong_to(&self, load: &mut LoadResult) {
+    pub(super) fn add_wrong_to(&self, load: &mut LoadResult) {
         let (Some(searched), Some(warmup)) = (&self.load.warmup, &mut load.warmup) else {
             return;
         };
@@ -54,7 +54,7 @@ impl WarmedUp {
 }
 
 /// A server that is being warmed up, and the time. In tests both are made up.
-pub trait Warmed {
+pub(super) trait Warmed {
     /// The time since the warm-up began.
     fn elapsed(&self) -> Duration;
 
@@ -66,7 +66,7 @@ pub trait Warmed {
 }
 
 /// The process of a real server.
-pub struct WarmedProcess<'a> {
+pub(super) struct WarmedProcess<'a> {
     process: &'a mut Process,
     tree: ProcessTree,
     begun: Instant,
@@ -74,7 +74,7 @@ pub struct WarmedProcess<'a> {
 
 impl<'a> WarmedProcess<'a> {
     /// The server of this process, whose processes can be measured; its warm-up begins now.
-    pub fn new(process: &'a mut Process, tree: ProcessTree) -> Self {
+    pub(super) fn new(process: &'a mut Process, tree: ProcessTree) -> Self {
         Self {
             process,
             tree,
@@ -99,7 +99,7 @@ impl Warmed for WarmedProcess<'_> {
 
 /// Lets `runner` run `plan` on a server until it is steady or `limit` is over; `observe` gets the time so far.
 /// The load also ends if the server ends or `interrupt` is set.
-pub fn search(
+pub(super) fn search(
     plan: &LoadPlan,
     limit: Duration,
     server: &mut dyn Warmed,

@@ -93,7 +93,7 @@ impl Repository {
 }
 
 /// The folder in which the revisions of a project's servers are checked out. Only one process at a time has it.
-pub struct Shelf {
+pub struct Checkouts {
     folder: PathBuf,
     keep: bool,
     _alone: File,
@@ -106,7 +106,7 @@ pub struct Checkout<'a> {
     keep: bool,
 }
 
-impl Shelf {
+impl Checkouts {
     /// Opens the folder `ab` below `state`, and removes what killed processes left there.
     pub fn open(state: &Path, keep: bool) -> Result<Self, String> {
         let folder = state.join("ab");
@@ -276,8 +276,8 @@ fn mark(folder: &Path) -> PathBuf {
 
 /// Removes the checkouts that are not marked as kept, and the marks of folders that are gone. Only the process with
 /// the lock may do this.
-fn clear_leftovers(shelf: &Path) {
-    let entries = fs::read_dir(shelf).into_iter().flatten().flatten();
+fn clear_leftovers(checkouts: &Path) {
+    let entries = fs::read_dir(checkouts).into_iter().flatten().flatten();
     for path in entries.map(|entry| entry.path()) {
         if path.is_dir() && !path.is_symlink() && !mark(&path).is_file() {
             remove_leftover(&path);

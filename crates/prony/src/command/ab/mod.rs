@@ -16,14 +16,13 @@ use prony_model::{AB, CEILING, RunEnd, ServerRecord, ServerStatus};
 use prony_report::RunSummary;
 use prony_report::compare::{Comparison, Named, Side};
 use prony_run::run::{
-    Bench, Counter, ExplainPlan, Finished, Prepared, ProfilePlan, RunRequest, limits_of_counting,
-    now, prepare,
+    Counter, ExplainPlan, Finished, Prepared, RunRequest, Testbed, limits_of_counting, now, prepare,
 };
 use prony_run::{Measure, Suite};
-use prony_server::{Catalogue, Freshness, Layout, MANIFEST_FILE, Server};
+use prony_server::{Catalogue, Freshness, MANIFEST_FILE, Server};
 use prony_stats::LEAST_ROUNDS;
 
-use self::git::{Repository, Shelf};
+use self::git::{Checkouts, Repository};
 use self::measures::{By, MeasureFlags};
 use self::revision::WantedRevision;
 use super::compare::{ComparisonFiles, Judging};
@@ -32,7 +31,8 @@ use crate::arguments;
 use crate::exit::{INTERRUPTED, Outcome, interrupt_on_signals, usage};
 use crate::project::{self, Project, ServerPath};
 use crate::result_file::takes_stdout;
-use crate::view::{explanation_files, report_files, run_progress};
+use crate::view::explanation_files::RunExplanation;
+use crate::view::{report_files, run_progress};
 
 const EXAMPLES: &str = "\
 Examples:
@@ -134,14 +134,14 @@ fn compare_revisions(
     let started = revision::started(&server)?;
     let arguments = &arguments.with_a_counter();
     let repository = Repository::of(&server.folder)?;
-    let shelf = Shelf::open(&layout.state(), arguments.keep)?;
+    let checkouts = Checkouts::open(&layout.state(), arguments.keep)?;
     let [base, new] = WantedRevision::two(
         &repository,
         (&server, started),
         [&arguments.rev1, &arguments.rev2],
     )?;
-    let base = base.fetch(&repository, &shelf, &project)?;
-    let new = new.fetch(&repository, &shelf, &project)?;
+    let base = base.fetch(&repository, &checkouts, &project)?;
+    let new = new.fetch(&repository, &checkouts, &project)?;
     if interrupt.load(Relaxed) {
         return Ok(ExitCode::from(INTERRUPTED));
     }
@@ -151,7 +151,6 @@ fn compare_revisions(
     }
     let session = RevisionSession {
         project: &project,
-        layout,
         arguments,
         interrupt,
         pair: [&base.server, &new.server],
@@ -224,7 +223,6 @@ enum Measured {
 /// Two revisions that are measured in one run.
 struct RevisionSession<'a> {
     project: &'a Project,
-    layout: &'a Layout,
     arguments: &'a Arguments,
     interrupt: &'a Arc<AtomicBool>,
     /// BASE and NEW.
@@ -246,29 +244,28 @@ impl RevisionSession<'_> {
             .filter(|one| !counts && project::serves_any(one, &chosen.measures));
         let servers: Vec<&Server> = ceiling.into_iter().chain(self.pair).collect();
         let id = project::run_id("ab");
-        let bench = arguments
-            .build
-            .bench(self.layout, cpus, &id, self.interrupt)?;
-        if let Some(end) = self.build(&bench, &id, &chosen.measures)? {
+        let mut testbed =
+            arguments
+                .build
+                .testbed(&self.project.layout, cpus, &id, self.interrupt)?;
+        if let Some(end) = self.build(&testbed, &id, &chosen.measures)? {
             return Ok(end);
         }
-        let store = arguments.store.open(self.layout)?;
-        let suite = self.suite(&servers);
-        let explain = ExplainPlan::of(ProfilePlan::for_servers(self.pair.len()));
-        let bench = Bench {
-            freshness: Freshness::IfUnchanged,
-            ..bench
-        };
+        let store = arguments.store.open(&self.project.layout)?;
+        let mut suite = self.suite(&servers);
+        suite.adaptive = measures.adaptive();
+        testbed.freshness = Freshness::IfUnchanged;
         let seed = measures.trials.seed();
         let request = RunRequest {
-            adaptive: measures.adaptive(),
             baseline: Some(self.pair[0].id.clone()),
             alike: self.pair.map(|server| server.id.clone()).into(),
             command: arguments::command_line(),
-            explain: arguments.explain.then_some(explain),
+            explain: arguments
+                .explain
+                .then(|| ExplainPlan::for_servers(self.pair.len())),
             ..RunRequest::new(
                 id,
-                bench,
+                testbed,
                 &suite,
                 servers,
                 chosen.tasks,
@@ -276,12 +273,12 @@ impl RevisionSession<'_> {
                 seed,
             )
         };
-        let finished = run_progress::run(request, &store, arguments.live.mode())?;
+        let finished = run_progress::run(&request, &store, arguments.live.mode())?;
         if let Some(comparison) = self.new_is_wrong(&finished, &chosen.measures) {
             return Ok(Measured::NewIsBroken(Box::new(comparison)));
         }
         let comparison = RunSummary::of(&finished.run, &finished.trials);
-        let files = report_files::write_finished(self.layout, &finished, &comparison)?;
+        let files = report_files::write_finished(&self.project.layout, &finished, &comparison)?;
         errln!("{}\n", report_files::places(&files, &store, &finished.run));
         Ok(Measured::Run(Box::new(finished)))
     }
@@ -290,14 +287,15 @@ impl RevisionSession<'_> {
     /// the end, if it is one.
     fn build(
         &self,
-        bench: &Bench,
+        testbed: &Testbed,
         run: &str,
         measures: &[Measure],
     ) -> Result<Option<Measured>, Box<dyn Error>> {
         let is_quiet = self.arguments.live.quiet;
-        let prepared = prepare(bench, &self.pair, &mut |event| {
+        let mut say = run_progress::say_what_is_built(None);
+        let prepared = prepare(testbed, &self.pair, &mut |event| {
             if !is_quiet {
-                run_progress::say_what_is_built(event);
+                say(event);
             }
         });
         let [base, new] = prepared.as_slice() else {
@@ -416,12 +414,9 @@ impl RevisionSession<'_> {
         };
         let is_stdout_taken = takes_stdout(&files);
         let code = judging.conclude(&comparison, files)?;
-        explanation_files::conclude(
-            self.layout,
-            finished,
-            Some(self.pair.map(|server| server.id.as_str())),
-            is_stdout_taken,
-        )?;
+        let pair = self.pair.map(|server| server.id.as_str());
+        RunExplanation::of_pair(&finished.run, &finished.explanations, pair)
+            .conclude(&self.project.layout, is_stdout_taken)?;
         if interrupted {
             return Ok(ExitCode::from(INTERRUPTED));
         }

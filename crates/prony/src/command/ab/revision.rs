@@ -11,7 +11,7 @@ use prony_server::{
 
 use crate::project::Project;
 
-use super::git::{Checkout, Commit, Repository, Shelf};
+use super::git::{Checkout, Checkouts, Commit, Repository};
 
 /// The name of the working tree as it is, uncommitted changes included.
 const WORKING_TREE: &str = ".";
@@ -108,14 +108,14 @@ impl<'s> WantedRevision<'s> {
     pub fn fetch<'a>(
         &self,
         repository: &'a Repository,
-        shelf: &Shelf,
+        checkouts: &Checkouts,
         project: &Project,
     ) -> Result<Revision<'a>, Box<dyn Error>> {
         let checkout = match &self.named {
             RevisionName::WorkingTree => None,
             RevisionName::Commit(commit) => {
                 let name = commit.hash.clone() + self.label.trim_start_matches(&commit.short);
-                Some(shelf.check_out(repository, commit, &name)?)
+                Some(checkouts.check_out(repository, commit, &name)?)
             }
         };
         let mut server = match &checkout {

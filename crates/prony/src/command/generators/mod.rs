@@ -182,19 +182,14 @@ fn record(plan: &CasePlan, cases: &[PlannedCase]) -> Run {
         title: "Load generators".into(),
         notes: notes.collect(),
         started_at: now(),
-        finished_at: None,
-        end: RunEnd::Open,
         prony_version: env!("CARGO_PKG_VERSION").into(),
         command: arguments::command_line(),
         seed: plan.seed,
         rounds: plan.rounds,
         machine: prony_kernel::detect_machine(),
         cpus: plan.cpus.clone(),
-        fleet: None,
         servers: plan.records(cases),
-        published: None,
-        baseline: None,
-        adaptive: None,
+        ..Run::default()
     }
 }
 

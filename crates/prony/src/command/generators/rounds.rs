@@ -13,7 +13,7 @@ use prony_model::{
 };
 use prony_present::number;
 use prony_reference::script::{Freeze, Script, even_arrivals};
-use prony_run::run::{Done, Drive, Rule, RunEvent, TrialRunner, now, run_rounds};
+use prony_run::run::{DriverRun, RoundRules, RoundsRun, RunEvent, TrialRunner, now, run_rounds};
 use prony_run::{Measure, Plan, TrialAttempt};
 use prony_server::Sampler;
 use prony_store::StoreError;
@@ -110,17 +110,11 @@ impl CasePlan {
             ServerRecord {
                 id: tool.id.clone(),
                 language: tool.manifest.title.clone(),
-                framework: String::new(),
                 version: tool.version.clone(),
                 class: "generator".to_owned(),
-                source_hash: String::new(),
-                run_command: Vec::new(),
-                artefact_bytes: None,
-                build_s: None,
                 status: ServerStatus::Ready,
                 serves: able.map(|one| one.case.name.clone()).collect(),
-                verified: Vec::new(),
-                outside: None,
+                ..ServerRecord::default()
             }
         };
         self.tools.iter().map(record).collect()
@@ -145,7 +139,7 @@ impl CasePlan {
             cases.any(|one| one.case.name == measure.workload && !one.cannot.contains_key(tool))
         };
         let plan = Plan::interleaved(&ids, &measures, takes_part, self.seed);
-        let rule = Rule {
+        let rule = RoundRules {
             adaptive: None,
             baseline: None,
             servers: &ids,
@@ -157,7 +151,7 @@ impl CasePlan {
             begun: Instant::now(),
             trials: Vec::new(),
         };
-        run_rounds(plan, &rule, &mut turns, &mut Done::default())?;
+        run_rounds(plan, &rule, &mut turns, &mut RoundsRun::default())?;
         Ok(turns.trials)
     }
 
@@ -198,7 +192,7 @@ impl CasePlan {
         };
         let mut server = self.servers.start(&serving, interrupt)?;
         let turn = self.turn(case, tool, &trial.load, &server.host())?;
-        let drive = Drive {
+        let drive = DriverRun {
             tool,
             spec: &turn.spec,
             host: server.host(),
@@ -214,13 +208,8 @@ impl CasePlan {
         Ok(Measurement {
             load,
             server: Some(sampled.server),
-            startup_ns: None,
-            warm_up: None,
-            search: None,
             noise: sampled.noise,
-            log_lines: None,
-            log_tail: None,
-            user_instructions: None,
+            ..Measurement::default()
         })
     }
 }
@@ -281,7 +270,7 @@ impl TrialRunner for Turns<'_> {
 
     fn report(&mut self, event: RunEvent<'_>) {
         match event {
-            RunEvent::Trial { attempt } if !self.plan.is_quiet => {
+            RunEvent::Trial(attempt) if !self.plan.is_quiet => {
                 let Trial {
                     workload, round, ..
                 } = &attempt.trial;

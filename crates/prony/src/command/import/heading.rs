@@ -23,10 +23,10 @@ impl Heading<'_> {
         if !variables.is_empty() {
             lines.push("Variables:".into());
         }
-        let width = variables.iter().map(|it| it.name.as_str().len()).max();
+        let width = variables.iter().map(|it| it.name.len()).max();
         let width = width.unwrap_or_default();
         for Variable { name, meaning } in variables {
-            lines.push(format!("  {:width$}  {meaning}", name.as_str()));
+            lines.push(format!("  {name:width$}  {meaning}"));
         }
         let mut command = format!("prony load {} --users 10", self.hurl_file());
         for variable in variables {
@@ -59,7 +59,6 @@ fn file_name(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_traffic::import::VariableName;
 
     #[test]
     fn the_command_names_every_variable() {
@@ -68,8 +67,8 @@ mod tests {
             input: Path::new("docs/api.yaml"),
             output: None,
         };
-        let variable = |name, meaning: &str| Variable {
-            name: VariableName::of(name),
+        let variable = |name: &str, meaning: &str| Variable {
+            name: name.into(),
             meaning: meaning.into(),
         };
         let variables = [

@@ -339,19 +339,19 @@ impl Observer<'_> {
         let server = file.servers.first().ok_or("it has no server")?;
         let id = project::run_id("init");
         let cpus = default_assignment().map_err(|error| error.to_string())?;
-        let bench = self
+        let testbed = self
             .arguments
             .building
-            .bench(&self.layout, cpus, &id, self.interrupt);
-        let bench = bench.map_err(|error| error.to_string())?;
+            .testbed(&self.layout, cpus, &id, self.interrupt);
+        let testbed = testbed.map_err(|error| error.to_string())?;
         let wanted = WantedPaths {
             paths,
             timeout: self.arguments.timeout,
             sources: &server.folder,
         };
-        let observed = observe::observe(&bench, server, &wanted);
+        let observed = observe::observe(&testbed, server, &wanted);
         // Removes the folders only if they are empty, which they are if the server responded.
-        let _ = [&bench.logs, &self.layout.runs().join(id)].map(std::fs::remove_dir);
+        let _ = [&testbed.logs, &self.layout.runs().join(id)].map(std::fs::remove_dir);
         observed
     }
 }

@@ -1,13 +1,15 @@
 //! What a server responds, so that its responses need not be described by hand.
 
-use std::net::{IpAddr, Ipv4Addr};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use prony_load::{Conversation, Encoded, ExchangeError};
 use prony_model::{Protocol, ServerStatus};
-use prony_run::run::{Access, Bench, OutsideProcess, Target, WrongScheme, is_unavailable, prepare};
-use prony_server::{Built, FreePorts, Launch, Outside, Probe, Server, bring_up};
+use prony_present::words;
+use prony_run::run::{
+    Access, OutsideProcess, Target, Testbed, WrongScheme, is_unavailable, prepare,
+};
+use prony_server::{Built, FreePorts, Outside, Probe, Server, bring_up};
 use prony_traffic::{HttpUrl, RequestError, RequestParts, Response, UrlError};
 
 use super::routes;
@@ -97,18 +99,22 @@ pub struct WantedPaths<'a> {
 /// Prony starts may take as long as the server has to be ready. `Err` if the server cannot be built or started, does not
 /// respond, or has none of the paths.
 pub fn observe(
-    bench: &Bench,
+    testbed: &Testbed,
     server: &Server,
     wanted: &WantedPaths<'_>,
 ) -> Result<Vec<Observed>, NotObserved> {
-    let prepared = prepare(bench, &[server], &mut run_progress::say_what_is_built);
+    let prepared = prepare(
+        testbed,
+        &[server],
+        &mut run_progress::say_what_is_built(None),
+    );
     let prepared = prepared.into_iter().next().ok_or("interrupted")?;
     match &prepared.access {
-        Some(Access::Start(built)) => observe_started(bench, server, built, wanted),
+        Some(Access::Start(built)) => observe_started(testbed, server, built, wanted),
         Some(Access::Outside(outside)) => observe_outside(outside, wanted),
         None => {
             let status = &prepared.record.status;
-            let reason = run_progress::not_ready(status).unwrap_or_default();
+            let reason = words::not_ready(status).unwrap_or_default();
             Err(match status {
                 ServerStatus::Skipped { .. } => NotObserved::Unfit(reason),
                 _ => NotObserved::Because(reason),
@@ -142,24 +148,16 @@ fn observe_outside(
 }
 
 fn observe_started(
-    bench: &Bench,
+    testbed: &Testbed,
     server: &Server,
     built: &Built,
     wanted: &WantedPaths<'_>,
 ) -> Result<Vec<Observed>, NotObserved> {
-    let launch = Launch {
-        supervisor: bench.supervisor.clone(),
-        cpus: bench.cpus.server.clone(),
-        host: IpAddr::V4(Ipv4Addr::LOCALHOST),
-        assets: bench.layout.assets_for(&built.folder),
-        certificate: None,
-        log: bench.logs.join(format!("{}-init.log", server.id)),
-        wrapper: None,
-    };
+    let launch = testbed.launch(&format!("{}-init", server.id), built);
     let begin = Instant::now();
     let mut probe = |address| {
         let target = Target::plain(address);
-        let left = bench.ready_timeout.saturating_sub(begin.elapsed());
+        let left = testbed.ready_timeout.saturating_sub(begin.elapsed());
         let first = match request(&target, "/", 1, left.max(LEAST_TIME)) {
             Ok((responses, _)) => responses,
             Err((reason, _)) => return Probe::NotYet(reason),
@@ -180,8 +178,8 @@ fn observe_started(
         &launch,
         &mut FreePorts,
         &mut probe,
-        bench.ready_timeout,
-        &bench.interrupt,
+        testbed.ready_timeout,
+        &testbed.interrupt,
     );
     let (mut running, _) = started.map_err(|error| error.to_string())?;
     let observed = wanted.observe(&Target::plain(running.address()));

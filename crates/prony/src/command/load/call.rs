@@ -172,9 +172,7 @@ impl GrpcCall {
     /// Unary, unless its definition says otherwise.
     fn kind(&self) -> CallKind {
         let kind = self.method.as_ref().map(Method::kind);
-        kind.map_or(CallKind::Unary, |kind| {
-            CallKind::of(kind.streams_requests(), kind.streams_responses())
-        })
+        kind.unwrap_or(CallKind::Unary)
     }
 }
 

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
+use prony_hurl::ast::FlagOption;
 use prony_present::words::plural;
-use prony_traffic::import::Version;
 use prony_traffic::{
     HttpUrl, HttpVersion, HurlScenario, Order, RequestFile, RequestFileError, RequestParts,
     RequestSet, Scenario, Traffic, UrlError,
@@ -88,15 +88,15 @@ pub struct Preferred {
 }
 
 impl Preferred {
-    fn of_command(options: prony_traffic::import::Options) -> Self {
+    fn of_command(flags: &[FlagOption]) -> Self {
         Self {
-            insecure: options.insecure,
-            version: match options.version {
-                Some(Version::Http11) => Some(HttpVersion::Http1),
-                Some(Version::Http2PriorKnowledge) => Some(HttpVersion::Http2),
-                // It is the server's choice, also for curl.
-                Some(Version::Http2) | None => None,
-            },
+            insecure: flags.contains(&FlagOption::Insecure),
+            // With `--http2` it is the server's choice, also for curl.
+            version: flags.iter().find_map(|flag| match flag {
+                FlagOption::Http11 => Some(HttpVersion::Http1),
+                FlagOption::Http2PriorKnowledge => Some(HttpVersion::Http2),
+                _ => None,
+            }),
         }
     }
 
@@ -211,7 +211,12 @@ impl RequestArguments {
     fn of_curl(&self, command: &str, no_keepalive: bool) -> Result<Requests, Box<dyn Error>> {
         let CurlRequest { request, options } = CurlRequest::read(command)?;
         let redirects = "-L: Prony does not follow redirects here; `prony import curl` writes a Hurl file that does";
-        let redirects = options.redirects.map(|_| redirects);
+        let follows = [
+            FlagOption::FollowLocation,
+            FlagOption::FollowLocationTrusted,
+        ];
+        let follows = options.flags.iter().any(|flag| follows.contains(flag));
+        let redirects = follows.then_some(redirects);
         for note in redirects.into_iter().chain(options.note_on_chunks()) {
             errln!("note: {note}");
         }
@@ -223,7 +228,7 @@ impl RequestArguments {
         let parts = parts.map_err(usage)?;
         let sent = self.set(vec![parts], server, request.url, "request", "")?;
         Ok(Requests {
-            preferred: Preferred::of_command(options),
+            preferred: Preferred::of_command(&options.flags),
             ..sent
         })
     }

@@ -12,9 +12,10 @@ use prony_load::tls::TlsSettings;
 use prony_load::{SampleChoice, Sampling};
 use prony_manifest::nearest;
 use prony_model::{CpuAssignment, Protocol};
+use prony_present::words;
 use prony_run::Workload;
 use prony_run::run::{
-    Access, Bench, Process, Target, Task, TaskContent, prepare, start_ready, tls_settings,
+    Access, Process, Target, Task, TaskContent, Testbed, prepare, start_ready, tls_settings,
 };
 use prony_server::{MANIFEST_FILE, Origin, SelectError, Server};
 use prony_traffic::{HttpUrl, HttpVersion, Traffic, UrlError};
@@ -111,35 +112,36 @@ impl ServerArguments {
         let task = Task::new(workload, &project.layout)?;
         let cpus = default_assignment()?;
         let id = project::run_id("load");
-        let bench = self
+        let testbed = self
             .building
-            .bench(&project.layout, cpus.clone(), &id, interrupt)?;
-        let bench = match (&server.origin, fleet) {
-            (Origin::Started(_), Some(fleet)) => Bench {
+            .testbed(&project.layout, cpus.clone(), &id, interrupt)?;
+        let testbed = match (&server.origin, fleet) {
+            (Origin::Started(_), Some(fleet)) => Testbed {
                 host: fleet.server_host()?,
-                ..bench
+                ..testbed
             },
-            _ => bench,
+            _ => testbed,
         };
         let say = |line: &str| {
             if !live.is_quiet() {
                 errln!("{line}");
             }
         };
-        let prepared = prepare(&bench, &[server], &mut |event| {
+        let mut say_what_is_built = run_progress::say_what_is_built(None);
+        let prepared = prepare(&testbed, &[server], &mut |event| {
             if !live.is_quiet() {
-                run_progress::say_what_is_built(event);
+                say_what_is_built(event);
             }
         });
         let Some(prepared) = prepared.into_iter().next() else {
             return Ok(None);
         };
         let Some(access) = &prepared.access else {
-            let reason = run_progress::not_ready(&prepared.record.status);
+            let reason = words::not_ready(&prepared.record.status);
             return Err(format!("{}: {}", server.id, reason.unwrap_or_default()).into());
         };
         let name = format!("{}-load", server.id);
-        let process = match start_ready(&bench, &name, access, &task) {
+        let process = match start_ready(&testbed, &name, access, &task) {
             Ok(process) => process,
             Err(_) if interrupt.load(Relaxed) => return Ok(None),
             Err(error) => {
@@ -171,7 +173,7 @@ impl ServerArguments {
             task,
             tls,
             cpus,
-            logs: bench.logs,
+            logs: testbed.logs,
         }))
     }
 

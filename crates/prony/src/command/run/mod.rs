@@ -14,7 +14,7 @@ use prony_model::{RunEnd, ServerStatus, TrialResult, VerifyVerdict};
 use prony_present::terminal::listing;
 use prony_present::words::plural;
 use prony_report::{RunSummary, junit, markdown};
-use prony_run::run::{Bench, ExplainPlan, Finished, ProfilePlan, RunRequest};
+use prony_run::run::{ExplainPlan, Finished, RunRequest};
 use prony_store::{Store, export_json};
 
 pub use self::choice::Arguments;
@@ -27,7 +27,8 @@ use crate::exit::{
 use crate::fleet::Loads;
 use crate::project::{self, Project};
 use crate::result_file::{self, ResultFile};
-use crate::view::{explanation_files, minutes, report_files, run_progress, width};
+use crate::view::explanation_files::RunExplanation;
+use crate::view::{minutes, report_files, run_progress, width};
 
 /// Runs the suite, or all of them, shows the comparison and writes the reports.
 pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
@@ -178,26 +179,22 @@ impl<'a> SuiteSession<'a> {
                 measure.load.threads = agents.threads_of(&measure.load);
             }
         }
-        let bench = arguments
-            .build
-            .bench(&setup.project.layout, cpus, &id, &self.interrupt)?;
-        let explain = ExplainPlan::of(ProfilePlan::for_servers(1));
-        let bench = Bench {
-            host: setup.host(&chosen.servers)?,
-            ..bench
-        };
+        let mut testbed =
+            arguments
+                .build
+                .testbed(&setup.project.layout, cpus, &id, &self.interrupt)?;
+        testbed.host = setup.host(&chosen.servers)?;
         let (suite, seed) = (&chosen.suite, arguments.trials.seed());
         let (servers, tasks, measures) = (chosen.servers, chosen.tasks, chosen.measures);
         let request = RunRequest {
-            adaptive: suite.adaptive,
             baseline: arguments.baseline.clone(),
             command: arguments::command_line(),
             driver: setup.driver.clone(),
             generator: self.loads.generator(),
-            explain: arguments.explain.then_some(explain),
-            ..RunRequest::new(id, bench, suite, servers, tasks, measures, seed)
+            explain: arguments.explain.then(|| ExplainPlan::for_servers(1)),
+            ..RunRequest::new(id, testbed, suite, servers, tasks, measures, seed)
         };
-        let finished = run_progress::run(request, &self.store, arguments.live.mode())?;
+        let finished = run_progress::run(&request, &self.store, arguments.live.mode())?;
         let comparison = RunSummary::of(&finished.run, &finished.trials);
         let files = report_files::write_finished(&setup.project.layout, &finished, &comparison);
         if let Ok(files) = &files {
@@ -205,14 +202,10 @@ impl<'a> SuiteSession<'a> {
             result_file::show(&format!("{places}\n\n"), &results);
         }
         // The result comes last, where a terminal shows it, even if the reports could not be written.
-        if result_file::takes_stdout(&results) {
-            report_files::show_on_stderr(&finished.run, &comparison);
-        } else {
-            report_files::show(&finished.run, &comparison);
-        }
         let is_stdout_taken = result_file::takes_stdout(&results);
-        let explained =
-            explanation_files::conclude(&setup.project.layout, &finished, None, is_stdout_taken);
+        report_files::show(&finished.run, &comparison, is_stdout_taken);
+        let explanation = RunExplanation::of(&finished.run, &finished.explanations);
+        let explained = explanation.conclude(&setup.project.layout, is_stdout_taken);
         let written = write(results, &finished, &comparison);
         files?;
         explained?;

@@ -1,10 +1,9 @@
 //! Whether the project's servers met the objectives of `prony.toml`.
 
-use std::collections::BTreeMap;
 use std::error::Error;
 
 use prony_model::objective::{Judged, is_missed, judge_rounds};
-use prony_model::{LoadResult, TrialRecord, TrialResult, attempt_that_counts};
+use prony_model::{CountedRounds, LoadResult, measures_of};
 use prony_run::ProjectFile;
 use prony_run::run::Finished;
 
@@ -30,36 +29,30 @@ impl Verdicts {
         else {
             return Ok(Self(cases));
         };
+        let measured = finished
+            .trials
+            .iter()
+            .filter(|one| one.measurement().is_some());
         for server in &file.servers {
-            let trials = finished.trials.iter();
-            let own: Vec<_> = trials.filter(|one| one.trial.server == server.id).collect();
-            let mut measures: Vec<&TrialRecord> = Vec::new();
-            for trial in &own {
-                if !measures.iter().any(|one| is_same_measure(one, trial)) {
-                    measures.push(trial);
-                }
-            }
-            for measure in &measures {
-                let trials = own.iter().copied();
-                let rounds = rounds(trials.filter(|one| is_same_measure(one, measure)));
-                if rounds.is_empty() {
-                    continue;
-                }
-                let trial = &measure.trial;
-                let is_alone = measures
+            let own = measured.clone().filter(|one| one.trial.server == server.id);
+            let measures = measures_of(own.clone());
+            for (workload, load) in &measures {
+                let own = own
+                    .clone()
+                    .filter(|it| it.is_of(&server.id, workload, load));
+                let rounds = CountedRounds::of(own).measurements().into_iter();
+                let rounds: Vec<&LoadResult> = rounds.map(|one| &one.load).collect();
+                let mut name = format!("{} × {workload}", server.id);
+                if measures
                     .iter()
-                    .filter(|one| one.trial.workload == trial.workload)
-                    .nth(1)
-                    .is_none();
-                let name = format!("{} × {}", server.id, trial.workload);
-                cases.push(Case {
-                    name: if is_alone {
-                        name
-                    } else {
-                        format!("{name}, {}", prony_present::load::short(&trial.load))
-                    },
-                    judged: judge_rounds(objectives, &rounds)?,
-                });
+                    .filter(|(other, _)| other == workload)
+                    .count()
+                    > 1
+                {
+                    name += &format!(", {}", prony_present::load::short(load));
+                }
+                let judged = judge_rounds(objectives, &rounds)?;
+                cases.push(Case { name, judged });
             }
         }
         Ok(Self(cases))
@@ -81,31 +74,4 @@ impl Verdicts {
         }
         text
     }
-}
-
-/// Whether they are rounds of the same measure; the seed of the load differs from round to round.
-fn is_same_measure(one: &TrialRecord, other: &TrialRecord) -> bool {
-    let load = |record: &TrialRecord| {
-        let mut load = record.trial.load.clone();
-        load.seed = 0;
-        load
-    };
-    one.trial.workload == other.trial.workload && load(one) == load(other)
-}
-
-/// The load of each round that was measured, by the attempt that counts.
-fn rounds<'a>(trials: impl Iterator<Item = &'a TrialRecord>) -> Vec<&'a LoadResult> {
-    let mut rounds: BTreeMap<u32, Vec<&TrialRecord>> = BTreeMap::new();
-    for trial in trials {
-        if matches!(trial.result, TrialResult::Measured(_)) {
-            rounds.entry(trial.trial.round).or_default().push(trial);
-        }
-    }
-    let counts = rounds.into_values().filter_map(attempt_that_counts);
-    counts
-        .filter_map(|trial| match &trial.result {
-            TrialResult::Measured(measurement) => Some(&measurement.load),
-            _ => None,
-        })
-        .collect()
 }

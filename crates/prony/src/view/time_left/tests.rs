@@ -1,6 +1,6 @@
 use super::*;
 use prony_model::{
-    Arrivals, FailureKind, LatencyHistogram, LoadResult, Measurement, TrialResult, WarmUp,
+    Arrivals, FailureKind, LatencyHistogram, LoadResult, Measurement, Trial, TrialResult, WarmUp,
     parse_stages, sample,
 };
 use prony_run::{Plan, Warming};
@@ -20,22 +20,38 @@ fn load(shape: LoadShape, duration_s: Option<f64>, requests: Option<u64>) -> Loa
     }
 }
 
-fn trials(load: LoadSpec, rounds: u32) -> Vec<Trial> {
-    let measure = Measure {
+/// A measure without a search for the end of warm-ups.
+fn measure(load: LoadSpec, rounds: u32) -> Measure {
+    Measure {
         workload: "byte".into(),
         load,
         rounds,
         warmup_limit_s: 0.0,
-    };
+    }
+}
+
+fn trials(load: LoadSpec, rounds: u32) -> Vec<Trial> {
     let servers = ["a".to_owned(), "b".to_owned()];
-    Plan::interleaved(&servers, &[measure], |_, _| true, 1).trials(rounds)
+    Plan::interleaved(&servers, &[measure(load, rounds)], |_, _| true, 1).trials(rounds)
+}
+
+/// Servers are called `a` and `b`, or `s0` and so on.
+fn cell(trial: &Trial) -> CellId {
+    let server = match trial.server.as_str() {
+        "a" => 0,
+        "b" => 1,
+        other => other[1..].parse().unwrap(),
+    };
+    CellId { server, column: 0 }
 }
 
 fn time_left(trials: &[Trial]) -> TimeLeft {
-    let mut left = TimeLeft::default();
-    trials
-        .iter()
-        .for_each(|trial| left.expect(trial, Duration::ZERO));
+    expecting(measure(trials[0].load.clone(), 0), trials)
+}
+
+fn expecting(measure: Measure, trials: &[Trial]) -> TimeLeft {
+    let mut left = TimeLeft::new(vec![measure]);
+    trials.iter().for_each(|trial| left.expect(cell(trial)));
     left
 }
 
@@ -50,10 +66,13 @@ fn a_load_of_known_length_is_known_before_the_first_trial() {
 
 #[test]
 fn the_first_trial_of_each_server_warms_it_up() {
-    let closed = trials(load(LoadShape::Closed, Some(2.0), None), 3);
-    let mut left = TimeLeft::default();
-    let search = Duration::from_secs(2);
-    closed.iter().for_each(|trial| left.expect(trial, search));
+    let spec = load(LoadShape::Closed, Some(2.0), None);
+    let closed = trials(spec.clone(), 3);
+    let searched = Measure {
+        warmup_limit_s: 2.0,
+        ..measure(spec, 3)
+    };
+    let mut left = expecting(searched, &closed);
     assert_eq!(left.left(None), Duration::from_secs(18 + 4));
     // What the first one took is known from then on.
     done(&mut left, &closed[0], 9, false);
@@ -97,13 +116,8 @@ fn a_trial_that_counts_instructions_takes_as_long_as_it_may() {
         ..LoadSpec::default()
     };
     let trials = trials(counted, 3);
-    let mut left = TimeLeft {
-        counted_trial: Some(Duration::from_secs(10)),
-        ..TimeLeft::default()
-    };
-    trials
-        .iter()
-        .for_each(|trial| left.expect(trial, Duration::ZERO));
+    let mut left = time_left(&trials);
+    left.counted_trial = Some(Duration::from_secs(10));
     // Six trials, each with half a second beside the load.
     assert_eq!(left.left(None), Duration::from_secs(63));
 }
@@ -179,7 +193,7 @@ fn record(trial: &Trial) -> TrialRecord {
 
 fn done(left: &mut TimeLeft, trial: &Trial, seconds: u64, again: bool) {
     let took = Duration::from_secs(seconds);
-    left.done(&attempt(trial), &record(trial), took, again);
+    left.done(cell(trial), &attempt(trial), &record(trial), took, again);
 }
 
 #[test]
@@ -223,7 +237,13 @@ fn a_trial_that_is_re_run_is_one_more() {
         ..attempt(&trials[1])
     };
     let record = record(&trials[1]);
-    left.done(&again, &record, Duration::from_secs(7), false);
+    left.done(
+        cell(&trials[1]),
+        &again,
+        &record,
+        Duration::from_secs(7),
+        false,
+    );
     assert_eq!(left.left(None), Duration::ZERO);
 }
 
@@ -232,7 +252,7 @@ fn a_trial_that_takes_longer_takes_no_time_from_the_others() {
     let trials = trials(load(LoadShape::Closed, Some(2.0), None), 1);
     let left = time_left(&trials);
     assert_eq!(left.left(None), Duration::from_secs(6));
-    let after = |seconds| left.left(Some((&trials[0], Duration::from_secs(seconds))));
+    let after = |seconds| left.left(Some((cell(&trials[0]), Duration::from_secs(seconds))));
     assert_eq!(after(1), Duration::from_secs(5));
     assert_eq!(after(60), Duration::from_secs(3));
 }
@@ -341,13 +361,13 @@ proptest! {
                     again.push((at, trial));
                 }
                 rest += took;
-                left.done(&attempt, &record, took, is_again);
+                left.done(cell(trial), &attempt, &record, took, is_again);
             }
             for (at, trial) in again {
                 let (mut attempt, record, took) = servers[at].trial(trial, false);
                 attempt.number = 2;
                 rest += took;
-                left.done(&attempt, &record, took, false);
+                left.done(cell(trial), &attempt, &record, took, false);
             }
             if predicted.is_none() {
                 predicted = Some(left.left(None));

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 
 use crate::screen::help;
@@ -52,6 +53,27 @@ pub struct Look {
     /// The line that names the keys.
     pub(crate) keys: Line<'static>,
     pub(crate) styles: Styles,
+}
+
+/// A bar for this share of what is done, and words beside it, in a line of this width.
+pub(crate) fn bar<'a>(share: f64, text: String, width: u16, styles: &Styles) -> Line<'a> {
+    let room = usize::from(width).saturating_sub(text.chars().count());
+    let columns = room.min(40);
+    let filled = (share * columns as f64).round() as usize;
+    Line::from(vec![
+        Span::styled("█".repeat(filled), styles.accent()),
+        Span::styled("░".repeat(columns.saturating_sub(filled)), styles.soft()),
+        Span::raw(text),
+    ])
+}
+
+/// Draws words at the right, and returns the area that is left beside them.
+pub(crate) fn at_right(frame: &mut Frame<'_>, area: Rect, text: String) -> Rect {
+    let width = u16::try_from(text.chars().count()).unwrap_or(u16::MAX);
+    let sides = Layout::horizontal([Constraint::Fill(1), Constraint::Length(width)]).spacing(1);
+    let [left, right] = sides.areas(area);
+    frame.render_widget(Line::from(text), right);
+    left
 }
 
 /// What a key means for the run or the load.

@@ -1,11 +1,11 @@
 //! Latency against percentile, a line for each server.
 
 use prony_present::chart::{Axis, Curve, CurveChart, Frame, Line, Scale, nines, percentile};
-use prony_present::words::{capital, counted};
+use prony_present::words::{Joined, capital, counted};
 use prony_present::{load, number};
 
 use super::what_counts;
-use crate::figures::Percentile;
+use crate::figures::{Percentile, SpectrumPoint};
 use crate::table::{ResultTable, ServerRow};
 
 /// A line needs points to join.
@@ -40,12 +40,7 @@ pub(super) fn spectrum(table: &ResultTable) -> CurveChart {
     let curve = |(style, row): &(Line, &ServerRow)| Curve {
         name: row.server.id.clone(),
         style: *style,
-        points: row
-            .figures
-            .spectrum
-            .iter()
-            .map(|point| (nines(point.beyond), point.latency_ns as f64))
-            .collect(),
+        points: points_of(&row.figures.spectrum),
     };
     let curves: Vec<Curve> = shown.iter().map(curve).collect();
     let points = || shown.iter().flat_map(|(_, row)| &row.figures.spectrum);
@@ -80,6 +75,12 @@ pub(super) fn spectrum(table: &ResultTable) -> CurveChart {
     }
 }
 
+/// The points of a latency over its percentiles.
+pub(crate) fn points_of(spectrum: &[SpectrumPoint]) -> Vec<(f64, f64)> {
+    let point = |point: &SpectrumPoint| (nines(point.beyond), point.latency_ns as f64);
+    spectrum.iter().map(point).collect()
+}
+
 /// Which servers have no line, although the table has them.
 fn left_out(table: &ResultTable, shown: &[(Line, &ServerRow)]) -> String {
     let all = table.rows.iter().filter(has_line).count();
@@ -101,13 +102,10 @@ fn description(table: &ResultTable, shown: &[(Line, &ServerRow)]) -> String {
             Some(format!("{} {}", percentile.name(), number::duration(value)))
         };
         let known = [Percentile::P50, Percentile::P99, Percentile::P999];
-        let known: Vec<String> = known.into_iter().filter_map(percentile).collect();
-        format!("{} {}", row.server.id, known.join(" "))
+        let known = known.into_iter().filter_map(percentile).joined(" ");
+        format!("{} {known}", row.server.id)
     };
-    let lines: Vec<String> = shown.iter().map(of).collect();
-    format!(
-        "Histograms of all rounds merged. {}{}.",
-        left_out(table, shown),
-        lines.join("; ")
-    )
+    let lines = shown.iter().map(of).joined("; ");
+    let left_out = left_out(table, shown);
+    format!("Histograms of all rounds merged. {left_out}{lines}.")
 }

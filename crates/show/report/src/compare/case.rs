@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use prony_model::CountedRounds;
 use prony_present::number::{share, short};
+use prony_present::words::{Joined, non_empty};
 use prony_stats::{Ratio, common_rounds, judge_at};
 
 use crate::compare::ceiling::{Ceilings, Usable};
@@ -86,10 +87,9 @@ impl<'a> CaseRounds<'a> {
         if basis == Basis::Unpaired
             && self.ceilings.usable_for(metric) == Usable::LimitedByGenerator
         {
-            notes.push(
-                "not compared with the ceiling (reference server), which the generator limited"
-                    .to_owned(),
-            );
+            let why =
+                "not compared with the ceiling (reference server), which the generator limited";
+            notes.push(why.to_owned());
         }
         Some(MetricRow {
             what: What::Metric(metric),
@@ -149,9 +149,7 @@ impl<'a> CaseRounds<'a> {
             let (noisy, all) = (rounds.noisy().count(), rounds.len());
             (noisy > 0).then(|| format!("{noisy} of {all} rounds of {side}"))
         });
-        let noisy: Vec<String> = noisy.collect();
-        (!noisy.is_empty()).then(|| {
-            let noisy = noisy.join(" and ");
+        non_empty(noisy.joined(" and ")).map(|noisy| {
             format!("in {noisy} every attempt was noisy, and the least disturbed one counts")
         })
     }

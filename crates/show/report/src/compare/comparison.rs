@@ -1,6 +1,9 @@
 //! The comparison of two sides.
 
-use prony_model::{LoadSpec, Run, ServerRecord, ServerStatus, TrialRecord};
+use std::collections::BTreeSet;
+
+use prony_model::{LoadSpec, Run, ServerRecord, ServerStatus, TrialRecord, measures_of};
+use prony_present::words::{Joined, non_empty};
 use prony_stats::holm;
 use serde::Serialize;
 
@@ -265,17 +268,12 @@ impl<'a> Comparer<'a> {
             if rounds.base.is_empty() {
                 match fault_of(&self.base, base_id) {
                     Some(why) => found.cases.push(absent(Finding::Improved, "base", &why)),
-                    None => {
-                        let why = why_not(&self.base, "BASE", base_id, &case);
-                        found.only_new.push(why);
-                    }
+                    None => (found.only_new).push(why_not(&self.base, "BASE", base_id, &case)),
                 }
             } else if rounds.new.is_empty() {
                 match fault_of(&self.new, new_id) {
                     Some(why) => found.cases.push(absent(Finding::Worse, "new", &why)),
-                    None => found
-                        .left_out
-                        .push(why_not(&self.new, "NEW", new_id, &case)),
+                    None => (found.left_out).push(why_not(&self.new, "NEW", new_id, &case)),
                 }
             } else {
                 match self.both(case, &rounds) {
@@ -310,21 +308,11 @@ impl<'a> Comparer<'a> {
 
     /// The workloads and loads of a pair of servers, those of BASE first.
     fn measures(&self, base_id: &str, new_id: &str) -> Vec<(&'a str, &'a LoadSpec)> {
-        let of = |side: &Side<'a>, id: &str| {
-            let id = id.to_owned();
-            let trials = side.trials.iter().map(|record| &record.trial);
-            trials.filter(move |trial| trial.server == id)
-        };
-        let mut measures: Vec<(&str, &LoadSpec)> = Vec::new();
-        for trial in of(&self.base, base_id).chain(of(&self.new, new_id)) {
-            let is_there = measures
-                .iter()
-                .any(|(workload, load)| *workload == trial.workload && load.same_load(&trial.load));
-            if !is_there {
-                measures.push((&trial.workload, &trial.load));
-            }
-        }
-        measures
+        let base = self.base.trials.iter();
+        let new = self.new.trials.iter();
+        let base = base.filter(|record| record.trial.server == base_id);
+        let new = new.filter(|record| record.trial.server == new_id);
+        measures_of(base.chain(new))
     }
 
     /// Puts everything together.
@@ -367,22 +355,15 @@ impl<'a> Comparer<'a> {
             warnings.extend(conditions::unfinished("NEW", self.new.run));
             warnings.extend(self.other_ceilings(cases));
         }
-        let mut metrics: Vec<Metric> = cases
-            .iter()
-            .flat_map(|case| self.question.metrics(&case.load))
-            .collect();
-        metrics.sort();
-        metrics.dedup();
-        let narrow = metrics.into_iter().filter(|metric| {
-            let thresholds = &self.question.thresholds;
-            thresholds.too_narrow(*metric, self.sessions).is_some()
-        });
-        let narrow: Vec<&str> = narrow.map(Metric::name).collect();
-        if !narrow.is_empty() {
+        let metrics = cases.iter();
+        let metrics = metrics.flat_map(|case| self.question.metrics(&case.load));
+        let thresholds = &self.question.thresholds;
+        let narrow = BTreeSet::from_iter(metrics).into_iter();
+        let narrow = narrow.filter(|metric| thresholds.too_narrow(*metric, self.sessions));
+        if let Some(narrow) = non_empty(narrow.map(Metric::name).joined(", ")) {
             warnings.push(format!(
-                "the threshold of {} is narrower than the difference that unchanged code may show between two sessions; \
-                 measure both in one run (`prony ab`)",
-                narrow.join(", ")
+                "the threshold of {narrow} is narrower than the difference that unchanged code may show between two sessions; \
+                 measure both in one run (`prony ab`)"
             ));
         }
         warnings
@@ -399,14 +380,12 @@ impl<'a> Comparer<'a> {
         if self.sessions == Sessions::One {
             return Vec::new();
         }
-        let mut lines = conditions::differences(self.base.run, self.new.run);
         let generators = cases.iter().filter_map(|case| {
             let rounds = self.rounds(case);
             conditions::generators(&rounds.base, &rounds.new)
         });
-        lines.extend(generators);
-        lines.dedup();
-        lines
+        let lines = conditions::differences(self.base.run, self.new.run).into_iter();
+        once_each(lines.chain(generators))
     }
 
     /// The same, and how the ceilings' rates changed.
@@ -414,14 +393,9 @@ impl<'a> Comparer<'a> {
         if self.sessions == Sessions::One {
             return Vec::new();
         }
-        let mut lines = self.conditions(cases);
-        let mut drifts: Vec<String> = cases
-            .iter()
-            .filter_map(|case| conditions::drift(&self.rounds(case).ceilings, case))
-            .collect();
-        drifts.dedup();
-        lines.extend(drifts);
-        lines
+        let drifts = cases.iter();
+        let drifts = drifts.filter_map(|case| conditions::drift(&self.rounds(case).ceilings, case));
+        [self.conditions(cases), once_each(drifts)].concat()
     }
 
     /// Why the ceilings of two sessions cannot be compared, if they cannot.
@@ -434,24 +408,25 @@ impl<'a> Comparer<'a> {
                  change may be the machine's"
             ))
         };
-        let mut lines: Vec<String> = cases.iter().filter_map(why).collect();
-        lines.dedup();
-        lines
+        once_each(cases.iter().filter_map(why))
     }
 
     fn noise(&self, cases: &[Case]) -> Noise {
         let of = |side: &Side<'a>, id: fn(&Case) -> &String| {
             side.trials.iter().filter(move |record| {
-                let trial = &record.trial;
-                cases.iter().any(|case| {
-                    trial.server == *id(case)
-                        && trial.workload == case.workload
-                        && trial.load.same_load(&case.load)
-                })
+                let mut cases = cases.iter();
+                cases.any(|case| record.is_of(id(case), &case.workload, &case.load))
             })
         };
         Noise::of(of(&self.base, |case| &case.base).chain(of(&self.new, |case| &case.new)))
     }
+}
+
+/// The lines without those that repeat the one before.
+fn once_each(lines: impl Iterator<Item = String>) -> Vec<String> {
+    let mut lines: Vec<String> = lines.collect();
+    lines.dedup();
+    lines
 }
 
 /// Why a side has no rounds of a case.

@@ -1,5 +1,7 @@
 //! The possible results of a comparison.
 
+use prony_present::table::Colour;
+use prony_present::words::Joined;
 use prony_stats::Verdict;
 use serde::Serialize;
 
@@ -23,6 +25,16 @@ prony_model::named! {
 }
 
 impl Finding {
+    /// Its colour in tables.
+    pub const fn colour(self) -> Colour {
+        match self {
+            Finding::Worse => Colour::Bad,
+            Finding::Improved => Colour::Good,
+            Finding::Inconclusive | Finding::Limited => Colour::Warning,
+            Finding::NoChangeSeen => Colour::Soft,
+        }
+    }
+
     /// Whether it leaves open what changed.
     pub const fn is_open(self) -> bool {
         matches!(self, Finding::Inconclusive | Finding::Limited)
@@ -91,11 +103,7 @@ impl Tally {
             let count = self.count(finding);
             (count > 0).then(|| format!("{count} {}", finding.name()))
         });
-        wrong
-            .into_iter()
-            .chain(counts)
-            .collect::<Vec<_>>()
-            .join(", ")
+        wrong.into_iter().chain(counts).joined(", ")
     }
 
     /// The most important finding among them: worse also if NEW sent wrong responses.

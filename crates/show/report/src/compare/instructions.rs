@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use prony_model::{
     CountedBatches, CountedBy, CountedRounds, MeasuredBy, Measurement, UserInstructions,
 };
-use prony_stats::median;
+use prony_stats::{mean, median, squares};
 use serde::Serialize;
 
 use crate::compare::finding::Finding;
@@ -232,20 +232,11 @@ fn changes(sides: &[Counted<'_>; 2]) -> Vec<FunctionChange> {
     changes
 }
 
-fn mean(values: &[f64]) -> f64 {
-    match values.len() {
-        0 => 0.0,
-        count => values.iter().sum::<f64>() / count as f64,
-    }
-}
-
 /// The square of the standard error of the mean.
 fn squared_error(values: &[f64]) -> f64 {
     let count = values.len() as f64;
     if count < 2.0 {
         return 0.0;
     }
-    let middle = mean(values);
-    let squares: f64 = values.iter().map(|value| (value - middle).powi(2)).sum();
-    squares / (count - 1.0) / count
+    squares(values) / (count - 1.0) / count
 }

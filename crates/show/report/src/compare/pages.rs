@@ -3,7 +3,7 @@
 use prony_model::MeasuredBy;
 use prony_present::number::{self, share};
 use prony_present::page::{Block, Page, Section};
-use prony_present::table::{Cell, Colour, Column, Facet, Row, Table, Weight};
+use prony_present::table::{Cell, Column, Facet, Row, Table, Weight};
 use prony_present::terminal::Paint;
 use prony_present::words::{capital, plural};
 use prony_stats::Better;
@@ -46,16 +46,15 @@ pub fn page(comparison: &Comparison) -> Page {
 
 /// The comparison with these tables, without how noisy the machine was.
 fn described(comparison: &Comparison, tables: Vec<Section>) -> Page {
+    let how = Section {
+        folds: true,
+        ..Section::of("compared", HOW, vec![Block::List(how(comparison))])
+    };
     let lists = [
-        ("not-compared", "Not compared", comparison.left_out.clone()),
-        ("only-in-new", "Only in NEW", comparison.only_new.clone()),
-        ("compared", HOW, how(comparison)),
+        Section::list("not-compared", "Not compared", comparison.left_out.clone()),
+        Section::list("only-in-new", "Only in NEW", comparison.only_new.clone()),
+        Some(how),
     ];
-    let lists = lists.into_iter().filter(|(.., lines)| !lines.is_empty());
-    let lists = lists.map(|(id, title, lines)| Section {
-        folds: id == "compared",
-        ..Section::of(id, title, vec![Block::List(lines)])
-    });
     let tables = tables.into_iter().chain(functions(comparison));
     Page {
         kicker: "Prony · comparison".to_owned(),
@@ -70,7 +69,7 @@ fn described(comparison: &Comparison, tables: Vec<Section>) -> Page {
             .map(|(name, of)| (name, format!("{}, {}", side(of), of.started_at)))
             .into(),
         intro: intro(comparison),
-        sections: tables.chain(lists).collect(),
+        sections: tables.chain(lists.into_iter().flatten()).collect(),
         ..Page::default()
     }
 }
@@ -297,14 +296,9 @@ impl<'c> Line<'c> {
 
     fn columns() -> [Column<Self>; 7] {
         [
-            Column::words("verdict", |line| Cell {
-                colour: Some(match line.row.finding {
-                    Finding::Worse => Colour::Bad,
-                    Finding::Improved => Colour::Good,
-                    Finding::Inconclusive | Finding::Limited => Colour::Warning,
-                    Finding::NoChangeSeen => Colour::Soft,
-                }),
-                ..Cell::text(line.row.finding.name())
+            Column::words("verdict", |line| {
+                let finding = line.row.finding;
+                Cell::text(finding.name()).colour(finding.colour())
             }),
             Column::words("measured", |line| Cell::text(&line.place)),
             Column::words("metric", |line| Cell::text(metric(line.row.what))),
@@ -351,13 +345,10 @@ fn table(lines: &[Line<'_>]) -> Block {
         Some(Basis::Unpaired | Basis::Starts) | None => "change",
     };
     let rows = lines.iter().map(|line| {
-        let row = Row {
-            facets: facets(line.case, line.row),
-            ..Row::flagged(Weight::Note, line.row.notes.iter().cloned())
-        };
-        (line, row)
+        let row = Row::flagged(Weight::Note, line.row.notes.iter().cloned());
+        (line, row.facets(facets(line.case, line.row)))
     });
-    Block::Table(Table::of(&Line::columns(), rows).renamed("change", change, ""))
+    Block::Table(Table::of(&Line::columns(), rows).titled("change", change.to_owned()))
 }
 
 /// What a page filters by.

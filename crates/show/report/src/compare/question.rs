@@ -104,10 +104,10 @@ impl Thresholds {
             .unwrap_or_else(|| usual(metric, sessions))
     }
 
-    /// The user's threshold, if it is narrower than what unchanged code may show in two sessions.
-    pub fn too_narrow(&self, metric: Metric, sessions: Sessions) -> Option<f64> {
-        self.by_user(metric)
-            .filter(|share| *share < usual(metric, sessions) && sessions == Sessions::Two)
+    /// Whether the user's threshold is narrower than what unchanged code may show in two sessions.
+    pub fn too_narrow(&self, metric: Metric, sessions: Sessions) -> bool {
+        let own = self.by_user(metric);
+        sessions == Sessions::Two && own.is_some_and(|own| own < usual(metric, sessions))
     }
 
     fn by_user(&self, metric: Metric) -> Option<f64> {
@@ -201,9 +201,8 @@ mod tests {
         let thresholds: Thresholds = "4%, p99=12.5%".parse().unwrap();
         assert_eq!(thresholds.of(Metric::Rate, Sessions::One), 0.04);
         assert_eq!(thresholds.of(Metric::P99, Sessions::Two), 0.125);
-        assert_eq!(thresholds.too_narrow(Metric::Rate, Sessions::One), None);
-        let in_two = thresholds.too_narrow(Metric::Rate, Sessions::Two);
-        assert_eq!(in_two, Some(0.04));
+        assert!(!thresholds.too_narrow(Metric::Rate, Sessions::One));
+        assert!(thresholds.too_narrow(Metric::Rate, Sessions::Two));
     }
 
     #[test]
@@ -211,7 +210,7 @@ mod tests {
         let usual = Thresholds::default();
         for metric in Metric::ALL {
             assert!(usual.of(metric, Sessions::Two) > usual.of(metric, Sessions::One));
-            assert_eq!(usual.too_narrow(metric, Sessions::Two), None);
+            assert!(!usual.too_narrow(metric, Sessions::Two));
         }
     }
 

@@ -1,6 +1,6 @@
 //! The table of costs: servers side by side, or one below the other if there are too many.
 
-use std::borrow::Cow;
+use std::iter;
 
 use prony_model::CostUnit;
 use prony_present::number::{self, NO_BREAK, share};
@@ -57,61 +57,31 @@ fn side_by_side(workload: &WorkloadCosts<'_>, medium: Medium) -> Table {
         detail: Some(("±", 0)),
         ..Head::figure(server.server().to_owned())
     });
-    let lines = figures.iter().map(|row| Row {
-        cells: std::iter::once(name(row))
-            .chain(
-                workload
-                    .servers
-                    .iter()
-                    .map(|server| cell(row, server, medium)),
-            )
-            .collect(),
-        begins_group: row.begins_group(),
-        ..Row::default()
+    let lines = figures.iter().map(|row| {
+        let cells = workload.servers.iter();
+        let cells = cells.map(|server| cell(row, server, medium));
+        Row::of(iter::once(name(row)).chain(cells)).begins_group(row.begins_group())
     });
-    Table {
-        heads: std::iter::once(names(per(workload.unit)))
-            .chain(servers)
-            .collect(),
-        rows: lines.collect(),
-        is_whole: true,
-        ..Table::default()
-    }
+    let heads = iter::once(Head::words(per(workload.unit))).chain(servers);
+    Table::with(heads, lines).whole()
 }
 
 fn one_below_the_other(workload: &WorkloadCosts<'_>, medium: Medium) -> Table {
     let figures = rows(workload);
-    let heads = figures.iter().map(|row| Head {
-        hint: row.hint(),
-        drop: match medium {
+    let heads = figures.iter().map(|row| {
+        let drop = match medium {
             Medium::Markdown => row.drop(),
             Medium::Terminal(_) | Medium::Page => 0,
-        },
-        ..Head::figure(row.title())
+        };
+        Head::figure(row.title()).hint(row.hint()).drop(drop)
     });
     let lines = workload.servers.iter().map(|server| {
-        Row::of(
-            std::iter::once(Cell::text(server.server())).chain(
-                figures
-                    .iter()
-                    .map(|row| within(cell(row, server, medium), medium)),
-            ),
-        )
+        let cells = figures.iter();
+        let cells = cells.map(|row| within(cell(row, server, medium), medium));
+        Row::of(iter::once(Cell::text(server.server())).chain(cells))
     });
-    Table {
-        heads: std::iter::once(names(per(workload.unit)))
-            .chain(heads)
-            .collect(),
-        rows: lines.collect(),
-        ..Table::default()
-    }
-}
-
-fn names(title: &'static str) -> Head {
-    Head {
-        title: Cow::Borrowed(title),
-        ..Head::words("")
-    }
+    let heads = iter::once(Head::words(per(workload.unit))).chain(heads);
+    Table::with(heads, lines)
 }
 
 /// What figures are divided by.
@@ -129,10 +99,7 @@ pub fn name(row: &CostRow<'_>) -> Cell {
     } else {
         String::new()
     };
-    Cell {
-        tip: row.hint().to_owned(),
-        ..Cell::text(indent + &row.title())
-    }
+    Cell::text(indent + &row.title()).tip(row.hint())
 }
 
 /// A server's figure with its interval, and on a page with each round.
@@ -141,17 +108,14 @@ fn cell(row: &CostRow<'_>, server: &ServerCosts<'_>, medium: Medium) -> Cell {
         return Cell::default();
     };
     let shown = row.shown();
-    let cell = Cell {
-        order: Some(estimate.median),
-        ..Cell::text(shown(estimate.median))
-    };
+    let cell = Cell::text(shown(estimate.median)).order(estimate.median);
     match medium {
         Medium::Terminal(_) => cell.with(reach(&estimate)),
         Medium::Markdown => cell.with(interval(&estimate, shown)),
-        Medium::Page => Cell {
-            tip: each_round(row, server),
-            ..cell.with(interval(&estimate, shown))
-        },
+        Medium::Page => {
+            let cell = cell.with(interval(&estimate, shown));
+            cell.tip(each_round(row, server))
+        }
     }
 }
 

@@ -149,9 +149,8 @@ pub fn difference<'a>(
         servers: vec![one.clone(), other.clone()],
     };
     let changes = rows(&both).into_iter();
-    let mut costs: Vec<CostChange<'a>> = changes
-        .map(|row| CostChange::of(row, &one, &other))
-        .collect();
+    let changes = changes.map(|row| CostChange::of(row, &one, &other));
+    let mut costs = Vec::from_iter(changes);
     correct(&mut costs);
     let profiles = before.on_cpu.as_ref().zip(after.on_cpu.as_ref());
     let functions = profiles.map_or(Vec::new(), |(before, after)| functions(before, after));
@@ -237,28 +236,19 @@ impl<'a> CostChange<'a> {
 
     /// The verdict in a word or two; `None` if there is none.
     pub fn verdict(&self) -> Option<&'static str> {
-        let grew = self.change?.ratio > 1.0;
-        if self.is_clear() {
-            Some(if grew { "grew" } else { "shrank" })
-        } else if self.is_likely() {
-            Some(if grew {
-                "probably grew"
-            } else {
-                "probably shrank"
-            })
-        } else {
-            None
-        }
+        let [clear, likely] = match self.change?.ratio > 1.0 {
+            true => ["grew", "probably grew"],
+            false => ["shrank", "probably shrank"],
+        };
+        let likely = self.is_likely().then_some(likely);
+        if self.is_clear() { Some(clear) } else { likely }
     }
 }
 
 fn is_only_in(one: Option<&Estimate>, other: Option<&Estimate>) -> bool {
-    match (one, other) {
-        (Some(one), Some(other)) => {
-            one.n > 1 && one.low > 0.0 && (other.low, other.high) == (0.0, 0.0)
-        }
-        _ => false,
-    }
+    one.zip(other).is_some_and(|(one, other)| {
+        one.n > 1 && one.low > 0.0 && (other.low, other.high) == (0.0, 0.0)
+    })
 }
 
 /// The ratio of a figure of one server to that of another, and whether rounds are paired.

@@ -20,21 +20,14 @@ impl Difference<'_> {
     /// The difference as text with lines of at most `width` characters (at least 40). `colour` allows ANSI colours.
     pub fn text(&self, width: usize, colour: bool) -> String {
         let width = width.max(LEAST_WIDTH);
-        let page = Page {
-            sections: vec![self.shown(Medium::Terminal(width), None)],
-            ..Page::default()
-        };
+        let page = Page::of(vec![self.shown(Medium::Terminal(width), None)]);
         page.terminal(width, Paint { colour })
     }
 
     /// The difference as Markdown, from a heading of the second level on.
     pub fn markdown(&self) -> String {
-        let page = Page {
-            sections: vec![self.shown(Medium::Markdown, None)],
-            ..Page::default()
-        };
         // It is a part of another document, which has its own title.
-        page.markdown()
+        Page::of(vec![self.shown(Medium::Markdown, None)]).markdown()
     }
 
     /// The difference as a section of a page, with the SVG of a differential flame graph if there is one.
@@ -66,14 +59,8 @@ impl Difference<'_> {
                 blocks.extend(self.functions_blocks(flame));
             }
         }
-        Section {
-            lead: "what changed".to_owned(),
-            ..Section::of(
-                format!("difference-{}", self.after.server),
-                self.title(),
-                blocks,
-            )
-        }
+        let id = format!("difference-{}", self.after.server);
+        Section::of(id, self.title(), blocks).lead("what changed")
     }
 
     /// How many figures changed, and the CPU time.
@@ -140,33 +127,16 @@ impl Difference<'_> {
     }
 
     fn costs_table(&self, medium: Medium) -> Table {
-        let heads = vec![
+        let heads = [
             Head::words(per(self.before.unit)),
-            Head {
-                drop: 2,
-                ..Head::figure("before")
-            },
-            Head {
-                drop: 1,
-                ..Head::figure("after")
-            },
+            Head::figure("before").drop(2),
+            Head::figure("after").drop(1),
             Head::figure("change"),
-            Head {
-                drop: 3,
-                ..Head::figure("95 % interval")
-            },
+            Head::figure("95 % interval").drop(3),
             Head::words("verdict"),
         ];
-        Table {
-            heads,
-            rows: self
-                .costs
-                .iter()
-                .map(|cost| cost_line(cost, medium))
-                .collect(),
-            is_whole: true,
-            ..Table::default()
-        }
+        let rows = self.costs.iter().map(|cost| cost_line(cost, medium));
+        Table::with(heads, rows).whole()
     }
 
     fn functions_blocks(&self, flame: Option<&str>) -> Vec<Block> {
@@ -209,22 +179,11 @@ impl Difference<'_> {
         } else {
             String::new()
         };
-        Table {
-            caption: format!("{caption}{more}"),
-            heads: vec![
-                functions::head(),
-                Head::words("in"),
-                Head::figure("before"),
-                Head::figure("after"),
-                Head::figure("difference"),
-            ],
-            rows: changes
-                .iter()
-                .take(LISTED)
-                .map(|one| function_line(one))
-                .collect(),
-            is_whole: true,
-        }
+        let figures = ["before", "after", "difference"].map(Head::figure);
+        let heads = [functions::head(), Head::words("in")];
+        let rows = changes.iter().take(LISTED).map(|one| function_line(one));
+        let table = Table::with(heads.into_iter().chain(figures), rows);
+        table.whole().caption(format!("{caption}{more}"))
     }
 }
 
@@ -264,21 +223,15 @@ fn cost_line(cost: &CostChange<'_>, medium: Medium) -> Row {
         None if cost.is_gone() => ("gone".to_owned(), String::new()),
         None => (number::NONE.to_owned(), String::new()),
     };
-    Row {
-        cells: vec![
-            name(&cost.row),
-            figure(cost.before),
-            figure(cost.after),
-            Cell {
-                colour: colour(cost),
-                ..Cell::text(middle)
-            },
-            Cell::blank(ends),
-            Cell::text(cost.verdict().unwrap_or_default()),
-        ],
-        begins_group: cost.row.begins_group(),
-        ..Row::default()
-    }
+    let cells = [
+        name(&cost.row),
+        figure(cost.before),
+        figure(cost.after),
+        Cell::text(middle).colour(colour(cost)),
+        Cell::blank(ends),
+        Cell::text(cost.verdict().unwrap_or_default()),
+    ];
+    Row::of(cells).begins_group(cost.row.begins_group())
 }
 
 fn ends(found: &MeasuredChange) -> String {
@@ -297,19 +250,13 @@ fn colour(cost: &CostChange<'_>) -> Option<Colour> {
 }
 
 fn function_line(one: &FunctionChange) -> Row {
-    let time = |seconds: f64| Cell {
-        order: Some(seconds),
-        ..Cell::text(duration(seconds * 1e9))
-    };
+    let time = |seconds: f64| Cell::text(duration(seconds * 1e9)).order(seconds);
     Row::of([
         functions::name(&one.frame),
         Cell::text(one.place()),
         time(one.before_s),
         time(one.after_s),
-        Cell {
-            order: Some(one.difference_s),
-            ..Cell::text(more_or_less_time(one.difference_s))
-        },
+        Cell::text(more_or_less_time(one.difference_s)).order(one.difference_s),
     ])
 }
 

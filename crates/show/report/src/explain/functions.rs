@@ -66,23 +66,16 @@ pub fn seconds_per_weight(profile: &Profile) -> f64 {
 /// The heaviest functions of a server as a table.
 pub fn table(of: &Explanation, functions: &[Function<'_>]) -> Table {
     let unit = of.unit.name();
-    Table {
-        heads: vec![
-            head(),
-            Head::words("in"),
-            Head {
-                hint: "The share of the samples in which the function itself ran, without those that it calls",
-                ..Head::figure("self")
-            },
-            Head {
-                hint: "The CPU time that the function itself used for each request or event",
-                ..Head::figure(format!("CPU/{unit}"))
-            },
-        ],
-        rows: functions.iter().map(row).collect(),
-        is_whole: true,
-        ..Table::default()
-    }
+    let heads = [
+        head(),
+        Head::words("in"),
+        Head::figure("self").hint(
+            "The share of the samples in which the function itself ran, without those that it calls",
+        ),
+        Head::figure(format!("CPU/{unit}"))
+            .hint("The CPU time that the function itself used for each request or event"),
+    ];
+    Table::with(heads, functions.iter().map(row)).whole()
 }
 
 /// The most letters of a function's name: names of templates may have thousands.
@@ -117,14 +110,8 @@ fn row(function: &Function<'_>) -> Row {
     Row::of([
         name(function.frame),
         Cell::text(&function.frame.module),
-        Cell {
-            order: Some(function.self_share),
-            ..Cell::text(share(function.self_share))
-        },
-        Cell {
-            order: Some(function.cpu_s),
-            ..Cell::text(duration(function.cpu_s * 1e9))
-        },
+        Cell::text(share(function.self_share)).order(function.self_share),
+        Cell::text(duration(function.cpu_s * 1e9)).order(function.cpu_s),
     ])
 }
 

@@ -2,9 +2,10 @@
 
 use prony_model::{CostUnit, Profile, Unnamed};
 use prony_present::number::{NO_BREAK, change, count, exact, interval, share};
-use prony_present::words::{counted, list};
+use prony_present::words::{list, plural};
 
 use crate::explain::costs::ServerCosts;
+use crate::explain::findings::each;
 use crate::explain::summary::{ExplanationSummary, WorkloadCosts};
 
 /// How to read the table of costs, in a line: in a terminal the interval is half its width.
@@ -37,20 +38,10 @@ fn ends(values: &[f64]) -> Option<[f64; 2]> {
     Some([low, values.iter().copied().fold(low, f64::max)])
 }
 
-fn each(unit: CostUnit) -> &'static str {
-    match unit {
-        CostUnit::Request => "a request",
-        CostUnit::Event => "an event",
-    }
-}
-
 /// What a profile rests on: its samples, its cost, what it lost and what has no names.
 pub fn profile(profile: &Profile, unit: CostUnit) -> String {
-    let samples = counted(profile.samples, "sample", "samples");
-    let units = match unit {
-        CostUnit::Request => counted(profile.units.round() as u64, "request", "requests"),
-        CostUnit::Event => counted(profile.units.round() as u64, "event", "events"),
-    };
+    let samples = plural(profile.samples as usize, "sample");
+    let units = plural(profile.units.round() as usize, unit.name());
     let mut parts = vec![format!(
         "{samples} over {units}, {} Hz.",
         count(profile.frequency_hz)

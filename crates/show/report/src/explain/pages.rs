@@ -5,7 +5,7 @@ use prony_present::load;
 use prony_present::page::{Block, LEAST_WIDTH, Page, Section};
 use prony_present::table::Weight;
 use prony_present::terminal::Paint;
-use prony_present::words::{command_line, list, plural};
+use prony_present::words::{Joined, command_line, list, non_empty, plural};
 
 use crate::explain::absent::Absent;
 use crate::explain::cost_table::{Medium, table};
@@ -28,11 +28,7 @@ impl ExplanationSummary<'_> {
         let width = width.max(LEAST_WIDTH);
         let mut sections = self.sections(Medium::Terminal(width), &|_| FlameGraphs::default());
         sections.extend(self.not_measured());
-        let page = Page {
-            sections,
-            ..Page::default()
-        };
-        page.terminal(width, Paint { colour })
+        Page::of(sections).terminal(width, Paint { colour })
     }
 
     /// The results as Markdown.
@@ -76,11 +72,8 @@ impl ExplanationSummary<'_> {
         let mut sections = differences;
         sections.extend(self.sections(medium, flames));
         sections.extend(self.not_measured());
-        sections.push(Section::of(
-            "reading",
-            "How to read this",
-            vec![Block::List(method::paragraphs(self))],
-        ));
+        let reading = method::paragraphs(self);
+        sections.extend(Section::list("reading", "How to read this", reading));
         Page {
             kicker: "Prony · explanation".to_owned(),
             title: self.title(),
@@ -140,9 +133,8 @@ impl ExplanationSummary<'_> {
     }
 
     fn not_measured(&self) -> Option<Section> {
-        let items: Vec<String> = self.absent.iter().map(Absent::sentence).collect();
-        (!items.is_empty())
-            .then(|| Section::of("not-measured", "Not measured", vec![Block::List(items)]))
+        let items = self.absent.iter().map(Absent::sentence);
+        Section::list("not-measured", "Not measured", items.collect())
     }
 }
 
@@ -153,14 +145,9 @@ fn costs(workload: &WorkloadCosts<'_>, id: &str, medium: Medium) -> Section {
         blocks.extend(standing_out(workload));
     }
     blocks.push(Block::Table(table(workload, medium)));
-    let caption = caption(workload, medium);
-    if !caption.is_empty() {
-        blocks.push(Block::Caption(caption));
-    }
-    Section {
-        lead: load::in_rounds(workload.load, workload.rounds()),
-        ..Section::of(id, workload.workload, blocks)
-    }
+    blocks.extend(non_empty(caption(workload, medium)).map(Block::Caption));
+    let lead = load::in_rounds(workload.load, workload.rounds());
+    Section::of(id, workload.workload, blocks).lead(lead)
 }
 
 fn standing_out(workload: &WorkloadCosts<'_>) -> Option<Block> {
@@ -188,7 +175,7 @@ fn caption(workload: &WorkloadCosts<'_>, medium: Medium) -> String {
         method::rounds(workload),
         method::tracing(workload),
     ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    parts.into_iter().flatten().joined(" ")
 }
 
 /// Where the time of each server goes, if one was profiled.
@@ -231,28 +218,20 @@ fn profiled_server(server: &ServerCosts<'_>, graphs: Vec<Block>) -> Vec<Block> {
         blocks.push(Block::Table(functions::table(server.of, &server.functions)));
     }
     let unit = server.of.unit;
-    let on_cpu = server
-        .of
-        .on_cpu
-        .as_ref()
-        .map(|profile| format!("On the CPU: {}", method::profile(profile, unit)));
-    let off_cpu = server
-        .of
-        .off_cpu
-        .as_ref()
-        .map(|profile| format!("Off the CPU: {}", method::profile(profile, unit)));
-    blocks.extend([on_cpu, off_cpu].into_iter().flatten().map(Block::Caption));
+    for (place, profile) in [("On", &server.of.on_cpu), ("Off", &server.of.off_cpu)] {
+        let words = profile.as_ref().map(|it| method::profile(it, unit));
+        blocks.extend(words.map(|words| Block::Caption(format!("{place} the CPU: {words}"))));
+    }
     blocks
 }
 
 pub fn facts(header: &Header) -> Vec<(&'static str, String)> {
     let machine = &header.machine;
-    let processor = [machine.cpu_model.clone(), plural(machine.cpus, "CPU")];
-    let processor = processor.into_iter().filter(|words| !words.is_empty());
+    let processor = [machine.cpu_model.clone(), plural(machine.cpus, "CPU")].into_iter();
     let facts = [
         ("Run", header.run.clone().unwrap_or_default()),
         ("Started", header.started_at.clone()),
-        ("Machine", processor.collect::<Vec<_>>().join(", ")),
+        ("Machine", processor.filter_map(non_empty).joined(", ")),
         ("Kernel", machine.kernel.clone()),
         ("Command", command_line(&header.command)),
     ];

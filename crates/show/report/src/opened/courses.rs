@@ -1,12 +1,13 @@
 //! The small curves of an open row: how the round nearest to the median went, and its latencies.
 
 use prony_model::LatencySummary;
-use prony_present::chart::{Axis, Scale, Spark, nines, percentile};
+use prony_present::chart::{Axis, Scale, Spark, percentile};
 use prony_present::load;
 use prony_present::number::{count, duration, seconds};
 use prony_present::page::Block;
-use prony_present::words::capital;
+use prony_present::words::{Joined, capital};
 
+use crate::charts::points_of;
 use crate::figures::{OverTime, Percentile};
 use crate::table::{ResultTable, ServerRow};
 
@@ -96,12 +97,8 @@ fn latency(table: &ResultTable, row: &ServerRow) -> Option<Spark> {
             percent,
         ),
         y: Axis::new("latency", Scale::log(ends), duration),
-        points: points
-            .iter()
-            .map(|point| (nines(point.beyond), point.latency_ns as f64))
-            .collect(),
-        shaded: None,
-        underlined: None,
+        points: points_of(points),
+        ..Spark::default()
     })
 }
 
@@ -112,10 +109,8 @@ fn words_of_latency(table: &ResultTable, row: &ServerRow, latency: &LatencySumma
         let value = row.figures.percentile(*percentile)?;
         Some(format!("{} {}", percentile.name(), duration(value)))
     });
-    let known: Vec<String> = known
-        .chain([format!("max {}", duration(latency.max as f64))])
-        .collect();
-    format!("{what}, all rounds: {}.", known.join(", "))
+    let known = known.chain([format!("max {}", duration(latency.max as f64))]);
+    format!("{what}, all rounds: {}.", known.joined(", "))
 }
 
 /// `p99.9`.

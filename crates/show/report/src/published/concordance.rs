@@ -89,8 +89,8 @@ impl<'a> Group<'a> {
             .map(|(row, _)| competitor(row, figure, more_is_better))
             .collect();
         let ranks = |one: &&ResultTable| {
-            let workload = entries.first().map(|(row, _)| &row.workload);
-            workload == Some(&one.workload) && one.load.same_load(&table.source.load)
+            let first = entries.first();
+            first.is_some_and(|(row, _)| one.is_of(&row.workload, &table.source.load))
         };
         let is_rate = figure == PublishedFigure::Rate;
         Some(Self {

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use prony_model::{
-    CountedRounds, FigureKind, Measurement, Published, PublishedFigure, PublishedRow,
-    PublishedTable, Run, ServerRecord, TrialRecord,
+    CountedRounds, FigureKind, Published, PublishedFigure, PublishedRow, PublishedTable, Run,
+    ServerRecord, TrialRecord,
 };
 use prony_present::table::Flag;
 use prony_stats::Known;
@@ -69,13 +69,10 @@ struct Filling<'a> {
 
 impl Filling<'_> {
     fn table(self, number: usize) -> DocumentTable {
-        let mut rows: Vec<DocumentRow> = self
-            .source
-            .rows
-            .iter()
-            .map(|row| self.row(row, true))
-            .collect();
-        rows.extend(self.others().iter().map(|row| self.row(row, false)));
+        let others = self.others();
+        let rows = self.source.rows.iter().map(|row| self.row(row, true));
+        let rows = rows.chain(others.iter().map(|row| self.row(row, false)));
+        let rows = rows.collect();
         let mut table = DocumentTable {
             number,
             rounds: self.rounds(),
@@ -96,10 +93,9 @@ impl Filling<'_> {
             workload,
             figures,
         } = row.clone();
+        let why = || why_absent(self.run, self.trials, &server, &workload, &self.source.load);
         DocumentRow {
-            absent: summed
-                .is_none()
-                .then(|| why_absent(self.run, self.trials, &server, &workload, &self.source.load)),
+            absent: summed.is_none().then(why),
             made_with: label.map_or(String::new(), ServerRecord::title),
             is_reference: label.is_some_and(ServerRecord::is_reference),
             known: self.known(&server, &workload),
@@ -138,37 +134,22 @@ impl Filling<'_> {
     /// The row of a server's rounds.
     fn summed(&self, server: &str, workload: &str) -> Option<&ServerRow> {
         let mut tables = self.tables.iter();
-        tables
-            .find(|table| table.workload == workload && table.load.same_load(&self.source.load))?
-            .row(server)
+        let table = tables.find(|table| table.is_of(workload, &self.source.load));
+        table?.row(server)
     }
 
     fn measured(&self, summed: &ServerRow, workload: &str) -> BTreeMap<PublishedFigure, Measured> {
-        let base = self
-            .source
-            .share_of
-            .as_deref()
-            .filter(|base| *base != workload);
-        let base = base.and_then(|base| {
-            let summed = self.summed(&summed.server.id, base)?;
-            Some(measured::Own {
-                rounds: self.rounds_of(&summed.server.id, base),
-                summed,
-            })
-        });
-        let own = measured::Own {
-            rounds: self.rounds_of(&summed.server.id, workload),
-            summed,
-        };
+        let base = self.source.share_of.as_deref();
+        let base = base.filter(|base| *base != workload);
+        let base = base.and_then(|base| self.summed(&summed.server.id, base).zip(Some(base)));
+        let base = base.map(|(row, base)| self.own(row, base));
+        let own = self.own(summed, workload);
         let figures = self.source.columns.iter().chain(&self.source.charts);
-        figures
-            .filter_map(|&figure| {
-                Some((
-                    figure,
-                    own.measured(figure, self.source.summary, base.as_ref())?,
-                ))
-            })
-            .collect()
+        let measured = figures.filter_map(|&figure| {
+            let measured = own.measured(figure, self.source.summary, base.as_ref())?;
+            Some((figure, measured))
+        });
+        measured.collect()
     }
 
     /// What each figure of a row says about its server.
@@ -184,9 +165,14 @@ impl Filling<'_> {
             .collect()
     }
 
-    fn rounds_of(&self, server: &str, workload: &str) -> Vec<(u32, &Measurement)> {
+    /// The results of a server on one workload.
+    fn own<'s>(&'s self, summed: &'s ServerRow, workload: &str) -> measured::Own<'s> {
+        let server = &summed.server.id;
         let rounds = CountedRounds::among(self.trials, server, workload, &self.source.load);
-        rounds.measured().collect()
+        measured::Own {
+            rounds: rounds.measured().collect(),
+            summed,
+        }
     }
 
     /// The rounds in which any of the table's rows was tried.
@@ -218,16 +204,10 @@ fn of_figure(figure: PublishedFigure, row: &ServerRow, base: Option<&ServerRow>)
         return Known::Exactly;
     }
     let own = of_row(row, kind);
-    match (
-        measured::aggregation(figure),
-        base.map(|base| of_row(base, kind)),
-    ) {
+    let is_share = measured::aggregation(figure) == measured::Aggregation::Share;
+    match base.map(|base| of_row(base, kind)).filter(|_| is_share) {
         // The ratio of two lower bounds is unknown.
-        (measured::Aggregation::Share, Some(base))
-            if (own, base) != (Known::Exactly, Known::Exactly) =>
-        {
-            Known::Nothing
-        }
+        Some(base) if (own, base) != (Known::Exactly, Known::Exactly) => Known::Nothing,
         _ => own,
     }
 }

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use prony_model::{FigureKind, Measurement, PublishedFigure, RoundSummary};
 use prony_present::number::{self, bytes, count, duration, transfer};
-use prony_stats::{Estimate, Ratio, median};
+use prony_stats::{Estimate, Ratio, mean, median};
 
+use crate::figures::Percentile;
 use crate::flags::error_words;
 use crate::table::ServerRow;
 
@@ -155,7 +156,7 @@ impl Own<'_> {
                 Aggregation::Highest => highest(&values),
                 Aggregation::Sum => values.iter().sum(),
                 _ if is_median => estimate.median,
-                _ => mean(&values)?,
+                _ => finite(mean(&values))?,
             },
             spread: if is_median {
                 interval
@@ -165,7 +166,7 @@ impl Own<'_> {
             interval,
             rounds,
             detail: match figure {
-                PublishedFigure::Errors => error_words(&self.summed.figures).join(", "),
+                PublishedFigure::Errors => error_words(&self.summed.figures),
                 _ => String::new(),
             },
         })
@@ -177,12 +178,11 @@ impl Own<'_> {
         match figure {
             PublishedFigure::LatencyMean => Some(latency.mean),
             PublishedFigure::LatencyStdev => Some(latency.stdev),
-            PublishedFigure::LatencyP95 => figures
-                .has_responses_beyond(0.05)
-                .then_some(latency.p95 as f64),
-            PublishedFigure::LatencyP99 => figures
-                .has_responses_beyond(0.01)
-                .then_some(latency.p99 as f64),
+            PublishedFigure::LatencyP95 => {
+                let is_known = figures.has_responses_beyond(0.05);
+                is_known.then_some(latency.p95 as f64)
+            }
+            PublishedFigure::LatencyP99 => figures.percentile(Percentile::P99),
             _ => figures.within_stdev,
         }
     }
@@ -272,17 +272,13 @@ pub(super) fn published(
         _ if values.is_empty() => None,
         Aggregation::Highest => Some(highest(&values)),
         Aggregation::Sum => Some(values.iter().sum()),
-        Aggregation::Summary if summary == RoundSummary::Mean => mean(&values),
+        Aggregation::Summary if summary == RoundSummary::Mean => finite(mean(&values)),
         _ => median(&values),
     }
 }
 
 fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
-}
-
-fn mean(values: &[f64]) -> Option<f64> {
-    finite(values.iter().sum::<f64>() / values.len() as f64)
 }
 
 fn highest(values: &[f64]) -> f64 {

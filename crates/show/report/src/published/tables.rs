@@ -3,6 +3,7 @@
 use prony_model::PublishedFigure;
 use prony_present::number;
 use prony_present::table::{Cell, Head, Row, Table, Tone};
+use prony_present::words::{Joined, capital, non_empty};
 
 use super::concordance;
 use super::document::{DocumentRow, DocumentTable};
@@ -43,22 +44,10 @@ pub fn ratios(table: &DocumentTable) -> Option<Table> {
         figure.more_is_better().is_some()
             && rows.any(|row| !ratio_cell(table, **figure, row).is_empty())
     };
-    let columns: Vec<PublishedFigure> = table
-        .source
-        .columns
-        .iter()
-        .filter(has_ratio)
-        .copied()
-        .collect();
-    let titles = columns.iter().map(|figure| title(table, *figure)).collect();
-    let mut set = set(table, Source::Published, titles, |row| {
-        columns
-            .iter()
-            .map(|figure| ratio_cell(table, *figure, row))
-            .collect()
-    });
-    set.caption = "Ratios: published → measured here".to_owned();
-    (!columns.is_empty()).then_some(set)
+    let figures = table.source.columns.iter().filter(has_ratio);
+    let figures = Vec::from_iter(figures.copied());
+    let set = of_figures(table, Source::Published, &figures, ratio_cell);
+    (!figures.is_empty()).then(|| set.caption("Ratios: published → measured here"))
 }
 
 /// A table for each figure whose rounds are shown, and one for the rest.
@@ -86,41 +75,41 @@ fn rounds(table: &DocumentTable, source: Source, figure: PublishedFigure) -> Tab
     let rounds: Vec<u32> = match source {
         Source::Measured => table.rounds.clone(),
         Source::Published => {
-            let lists = table
-                .rows
-                .iter()
-                .filter_map(|row| row.published.get(&figure));
+            let lists = table.rows.iter();
+            let lists = lists.filter_map(|row| row.published.get(&figure));
             (1..=lists.map(Vec::len).max().unwrap_or(0) as u32).collect()
         }
     };
-    let mut titles: Vec<String> = rounds
-        .iter()
-        .map(|round| format!("round {round}"))
-        .collect();
-    titles.push(words::summary(table).to_owned());
+    let titles = rounds.iter().map(|round| format!("round {round}"));
+    let titles = titles.chain([words::summary(table).to_owned()]);
     let set = set(table, source, titles, |row| {
-        let of_rounds = rounds
-            .iter()
-            .map(|round| of_round(row, source, figure, *round));
-        let mut cells: Vec<Cell> = of_rounds
-            .map(|value| Cell::optional(value, words::tick(figure)))
-            .collect();
-        cells.push(figure_cell(table, row, source, figure).with(None));
-        cells
+        let of_rounds = rounds.iter().map(|round| {
+            let value = of_round(row, source, figure, *round);
+            Cell::optional(value, words::tick(figure))
+        });
+        let together = figure_cell(table, source, figure, row).with(None);
+        of_rounds.chain([together]).collect()
     });
-    Table {
-        caption: prony_present::words::capital(&title(table, figure)),
-        ..set
-    }
+    set.caption(capital(&title(table, figure)))
 }
 
 fn summary(table: &DocumentTable, source: Source, columns: &[PublishedFigure]) -> Table {
-    let titles = columns.iter().map(|figure| title(table, *figure)).collect();
+    of_figures(table, source, columns, |table, figure, row| {
+        figure_cell(table, source, figure, row)
+    })
+}
+
+/// A table with a column for each figure.
+fn of_figures(
+    table: &DocumentTable,
+    source: Source,
+    figures: &[PublishedFigure],
+    cell: impl Fn(&DocumentTable, PublishedFigure, &DocumentRow) -> Cell,
+) -> Table {
+    let titles = figures.iter().map(|figure| title(table, *figure));
     set(table, source, titles, |row| {
-        columns
-            .iter()
-            .map(|figure| figure_cell(table, row, source, *figure))
-            .collect()
+        let cells = figures.iter().map(|figure| cell(table, *figure, row));
+        cells.collect()
     })
 }
 
@@ -128,7 +117,7 @@ fn summary(table: &DocumentTable, source: Source, columns: &[PublishedFigure]) -
 fn set(
     table: &DocumentTable,
     source: Source,
-    titles: Vec<String>,
+    titles: impl Iterator<Item = String>,
     cells: impl Fn(&DocumentRow) -> Vec<Cell>,
 ) -> Table {
     let mut system = Head::words("system");
@@ -136,11 +125,10 @@ fn set(
     let workload = table.has_workloads().then(|| Head::words("workload"));
     let heads = std::iter::once(system)
         .chain(workload)
-        .chain(titles.into_iter().map(Head::figure));
-    let shown = table
-        .rows
-        .iter()
-        .filter(|row| row.in_document || source == Source::Measured);
+        .chain(titles.map(Head::figure));
+    let is_measured = source == Source::Measured;
+    let shown = table.rows.iter();
+    let shown = shown.filter(|row| row.in_document || is_measured);
     let mut above: Option<&DocumentRow> = None;
     let rows = shown.map(|row| {
         let begins_group = above.is_some_and(|above| {
@@ -148,37 +136,29 @@ fn set(
                 || (table.has_workloads() && above.name != row.name)
         });
         above = Some(row);
-        let absent = row.absent.filter(|_| source == Source::Measured);
+        let absent = row.absent.filter(|_| is_measured);
         let lead = std::iter::once(name(row, source))
             .chain(table.has_workloads().then(|| Cell::text(&row.workload)));
-        let figures = if absent.is_some() {
-            Vec::new()
-        } else {
+        let figures = if absent.is_none() {
             cells(row)
+        } else {
+            Vec::new()
         };
+        let tone = if row.in_document {
+            Tone::Plain
+        } else {
+            Tone::Aside
+        };
+        let flags = is_measured.then(|| row.flags.clone());
         Row {
-            tone: if row.in_document {
-                Tone::Plain
-            } else {
-                Tone::Aside
-            },
-            begins_group,
-            flags: if source == Source::Measured {
-                row.flags.clone()
-            } else {
-                Vec::new()
-            },
-            cells: lead.chain(figures).collect(),
-            absent: absent.map(|why| format!("not measured: {why}")),
-            ..Row::default()
+            flags: flags.unwrap_or_default(),
+            ..Row::of(lead.chain(figures))
+                .tone(tone)
+                .begins_group(begins_group)
+                .absent(absent.map(|why| format!("not measured: {why}")))
         }
     });
-    Table {
-        rows: rows.collect(),
-        heads: heads.collect(),
-        is_whole: true,
-        ..Table::default()
-    }
+    Table::with(heads, rows).whole()
 }
 
 /// The document's name for the system and, below it, the server that represents it here: with its language and
@@ -196,9 +176,7 @@ fn of_round(row: &DocumentRow, source: Source, figure: PublishedFigure, round: u
     match source {
         Source::Measured => {
             let mut rounds = row.measured.get(&figure)?.rounds.iter();
-            rounds
-                .find(|(other, _)| *other == round)
-                .map(|(_, value)| *value)
+            Some(rounds.find(|(other, _)| *other == round)?.1)
         }
         Source::Published => row.published.get(&figure)?.get(round as usize - 1).copied(),
     }
@@ -206,9 +184,9 @@ fn of_round(row: &DocumentRow, source: Source, figure: PublishedFigure, round: u
 
 fn figure_cell(
     table: &DocumentTable,
-    row: &DocumentRow,
     source: Source,
     figure: PublishedFigure,
+    row: &DocumentRow,
 ) -> Cell {
     if source == Source::Published {
         return Cell::optional(table.published(row, figure), words::tick(figure));
@@ -226,9 +204,8 @@ fn figure_cell(
             ends
         }
     });
-    let detail = Some(measured.detail.clone()).filter(|detail| !detail.is_empty());
-    let details: Vec<String> = spread.into_iter().chain(detail).collect();
-    Cell::text(words::tick(figure)(measured.value)).with(Some(details.join("; ")))
+    let details = spread.into_iter().chain(non_empty(measured.detail.clone()));
+    Cell::text(words::tick(figure)(measured.value)).with(Some(details.joined("; ")))
 }
 
 /// `0.79 → 0.81`: the published ratio to the best row, then the measured one; `?` marks one that is not exact. A figure
@@ -242,15 +219,11 @@ fn ratio_cell(table: &DocumentTable, figure: PublishedFigure, row: &DocumentRow)
         Aggregation::Share => (Some(published), measured, number::share),
         _ => {
             let base = base(table, figure, row);
-            let ratio =
-                |value: f64, base: f64| Some(value / base).filter(|ratio| ratio.is_finite());
-            let published = base
-                .as_ref()
-                .and_then(|base| ratio(published, base.published));
-            let measured = base
-                .as_ref()
-                .zip(measured)
-                .and_then(|(base, value)| ratio(value, base.measured));
+            let ratio = |value: Option<f64>, of: fn(&Base) -> f64| {
+                Some(value? / of(base.as_ref()?)).filter(|ratio| ratio.is_finite())
+            };
+            let published = ratio(Some(published), |base| base.published);
+            let measured = ratio(measured, |base| base.measured);
             (published, measured, number::ratio)
         }
     };

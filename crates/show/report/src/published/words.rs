@@ -3,7 +3,7 @@
 use prony_model::{PublishedFigure, RoundSummary};
 
 use prony_present::load;
-use prony_present::words::{capital, counted, list, plural};
+use prony_present::words::{capital, counted, list, non_empty, plural};
 
 use super::document::{Concordance, DocumentTable};
 use super::measured::{Aggregation, about, aggregation};
@@ -40,12 +40,10 @@ pub fn how(table: &DocumentTable) -> Vec<String> {
         .into_iter()
         .filter_map(|way| {
             let columns = table.source.columns.iter();
-            let titles: Vec<String> = columns
-                .filter(|figure| aggregation(**figure) == way)
-                .map(|figure| title(table, *figure))
-                .collect();
-            (!titles.is_empty())
-                .then(|| capital(&format!("{}: {}.", list(&titles), computed(table, way))))
+            let columns = columns.filter(|figure| aggregation(**figure) == way);
+            let titles = Vec::from_iter(columns.map(|figure| title(table, *figure)));
+            let titles = non_empty(list(&titles))?;
+            Some(capital(&format!("{titles}: {}.", computed(table, way))))
         })
         .collect();
     let has = |figure| table.source.columns.contains(&figure);
@@ -58,17 +56,14 @@ pub fn how(table: &DocumentTable) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if table
-        .source
-        .columns
-        .iter()
-        .any(|figure| is_latency(*figure))
-    {
+    if table.source.columns.iter().copied().any(is_latency) {
         let kind = load::latency(&table.source.load);
         sentences.push(format!("Latency: {kind}."));
     }
     sentences
 }
+
+const ENDS: &str = "with the lowest and the highest round";
 
 fn computed(table: &DocumentTable, way: Aggregation) -> String {
     let summary = summary(table);
@@ -78,17 +73,10 @@ fn computed(table: &DocumentTable, way: Aggregation) -> String {
         }
         Aggregation::Summary => match table.source.summary {
             RoundSummary::Median => "median of the rounds and its interval".to_owned(),
-            RoundSummary::Mean => {
-                "mean of the rounds, with the lowest and the highest round".to_owned()
-            }
+            RoundSummary::Mean => format!("mean of the rounds, {ENDS}"),
         },
-        Aggregation::Merged => {
-            "from the histograms of all rounds merged, with the lowest and the highest round"
-                .to_owned()
-        }
-        Aggregation::Highest => {
-            "the highest of all rounds, with the lowest and the highest round".to_owned()
-        }
+        Aggregation::Merged => format!("from the histograms of all rounds merged, {ENDS}"),
+        Aggregation::Highest => format!("the highest of all rounds, {ENDS}"),
         Aggregation::Sum => {
             "of all rounds together, with the fewest and the most in one".to_owned()
         }
@@ -120,11 +108,9 @@ pub fn sentences(table: &DocumentTable) -> Vec<String> {
 }
 
 fn sentence(table: &DocumentTable, figure: PublishedFigure) -> Option<String> {
-    let concordances: Vec<&Concordance> = table
-        .concordances
-        .iter()
-        .filter(|one| one.figure == figure)
-        .collect();
+    let concordances = table.concordances.iter();
+    let concordances = concordances.filter(|one| one.figure == figure);
+    let concordances = Vec::from_iter(concordances);
     let counts = Counts::of(concordances.iter().copied());
     if concordances.is_empty() {
         return None;
@@ -169,11 +155,8 @@ fn reversed(concordances: &[&Concordance]) -> String {
         names.truncate(NAMED);
         names.push(format!("and {more} more"));
     }
-    if names.is_empty() {
-        String::new()
-    } else {
-        format!(" (here {})", names.join("; "))
-    }
+    let names = non_empty(names.join("; "));
+    names.map_or(String::new(), |names| format!(" (here {names})"))
 }
 
 /// Whether the published order held over all figures; `None` if the document has no order.

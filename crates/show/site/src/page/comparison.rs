@@ -5,7 +5,7 @@ use prony_present::table::{Cell, Facet, Head, Row, Table};
 use prony_present::words::capital;
 use prony_report::compare::{Comparison, Tally};
 
-use super::{colour_of, footer, linked};
+use super::{footer, linked};
 use crate::catalog::{Catalog, Compared};
 use crate::page_address::{PageAddress, trail};
 
@@ -55,25 +55,18 @@ pub fn list(catalog: &Catalog) -> Page {
     let mut titles = ["comparison", "suite", "base", "new", "result"].map(Head::words);
     titles[4].hint = "The findings of the regression check, as “prony compare” gives them";
     let table = Table::with(titles, rows);
-    let mut blocks = Vec::new();
-    if catalog.comparisons.is_empty() {
-        blocks.push(Block::Text(
+    let mut blocks = vec![if catalog.comparisons.is_empty() {
+        Block::Text(
             "There is nothing to compare yet: it takes two runs of a suite, or two servers in one."
                 .into(),
-        ));
+        )
     } else {
-        blocks.push(Block::Table(table));
-    }
+        Block::Table(table)
+    }];
     blocks.extend(catalog.limits.iter().cloned().map(Block::Caption));
     let mut sections = vec![Section::of("pages", "Comparisons with a page", blocks)];
-    if !catalog.incomparable.is_empty() {
-        let lines = Block::List(catalog.incomparable.clone());
-        sections.push(Section::of(
-            "incomparable",
-            "Nothing to compare",
-            vec![lines],
-        ));
-    }
+    let lines = catalog.incomparable.clone();
+    sections.extend(Section::list("incomparable", "Nothing to compare", lines));
     Page {
         trail: trail(&here),
         kicker: "Prony".into(),
@@ -88,27 +81,21 @@ pub fn list(catalog: &Catalog) -> Page {
 }
 
 fn row(compared: &Compared, here: &PageAddress) -> Row {
-    Row {
-        cells: vec![
-            linked(compared.kind, &compared.address, here),
-            Cell::text(&compared.suite),
-            Cell::text(&compared.base),
-            Cell::text(&compared.new),
-            result(&compared.tally),
-        ],
-        facets: vec![
-            Facet::of("comparison", compared.kind.to_owned()),
-            Facet::of("suite", compared.suite.clone()),
-            Facet::of("result", compared.tally.overall().name().to_owned()),
-        ],
-        ..Row::default()
-    }
+    Row::of([
+        linked(compared.kind, &compared.address, here),
+        Cell::text(&compared.suite),
+        Cell::text(&compared.base),
+        Cell::text(&compared.new),
+        result(&compared.tally),
+    ])
+    .facets(vec![
+        Facet::of("comparison", compared.kind),
+        Facet::of("suite", &compared.suite),
+        Facet::of("result", compared.tally.overall().name()),
+    ])
 }
 
 /// The findings of a comparison in a cell.
 pub(super) fn result(tally: &Tally) -> Cell {
-    Cell {
-        colour: Some(colour_of(tally.overall())),
-        ..Cell::text(capital(&tally.words()))
-    }
+    Cell::text(capital(&tally.words())).colour(tally.overall().colour())
 }

@@ -4,7 +4,7 @@ use prony_present::page::{Block, Page, Section};
 use prony_present::table::{Cell, Facet, Head, Row, Table, Weight};
 use prony_present::words::plural;
 
-use super::{comparison, end, end_cell, footer, linked, machine_cell, run_cell, words};
+use super::{comparison, end, end_cell, footer, linked, machine_cell, run_cell, time_cell, words};
 use crate::catalog::Catalog;
 use crate::digest::RunDigest;
 use crate::machine::MachineKey;
@@ -40,37 +40,18 @@ pub fn front(catalog: &Catalog) -> Page {
         .map(|(i, digest)| suite(i, digest, catalog))
         .collect();
     if !catalog.runs.is_empty() {
-        sections.push(Section::of(
-            "runs",
-            "All runs",
-            vec![Block::Table(runs(catalog))],
-        ));
-        sections.push(Section::of(
-            "servers",
-            "Servers",
-            vec![Block::Table(servers(catalog))],
-        ));
-        sections.push(Section::of(
-            "machines",
-            "Machines",
-            vec![Block::Table(machines(catalog))],
-        ));
         let link = PageAddress::Comparisons.link("Runs and servers side by side", &HERE);
-        sections.push(Section::of(
-            "comparisons",
-            "Comparisons",
-            vec![Block::Links(vec![link])],
-        ));
+        let lists = [
+            ("runs", "All runs", Block::Table(runs(catalog))),
+            ("servers", "Servers", Block::Table(servers(catalog))),
+            ("machines", "Machines", Block::Table(machines(catalog))),
+            ("comparisons", "Comparisons", Block::Links(vec![link])),
+        ];
+        sections.extend(lists.map(|(id, title, block)| Section::of(id, title, vec![block])));
     }
-    if !catalog.left_out.is_empty() {
-        let lines = catalog.left_out.iter();
-        let lines = lines.map(|left_out| format!("{}: {}", left_out.id, left_out.why));
-        sections.push(Section::of(
-            "not-read",
-            "Not read",
-            vec![Block::List(lines.collect())],
-        ));
-    }
+    let lines = catalog.left_out.iter();
+    let lines = lines.map(|left_out| format!("{}: {}", left_out.id, left_out.why));
+    sections.extend(Section::list("not-read", "Not read", lines.collect()));
     let span = match (catalog.runs.first(), catalog.runs.last()) {
         (Some(first), Some(last)) if first.date() != last.date() => {
             format!("{} to {}", first.date(), last.date())
@@ -110,12 +91,11 @@ fn suite(i: usize, digest: &RunDigest, catalog: &Catalog) -> Section {
         )));
         blocks.extend(verdicts(complete));
     }
-    let mut links = vec![
-        PageAddress::Run(run.id.clone()).link(format!("The report of {}", digest.time()), &HERE),
-    ];
-    links.extend(complete.map(|it| {
-        PageAddress::Run(it.run.id.clone()).link(format!("The report of {}", it.time()), &HERE)
-    }));
+    let report = |of: &RunDigest| {
+        PageAddress::Run(of.run.id.clone()).link(format!("The report of {}", of.time()), &HERE)
+    };
+    let mut links = vec![report(digest)];
+    links.extend(complete.map(report));
     if let Some(change) = &digest.change {
         let address = PageAddress::runs(&change.base, &run.id);
         links.push(address.link("Compared with the run before", &HERE));
@@ -147,40 +127,30 @@ fn verdicts(digest: &RunDigest) -> Vec<Block> {
 fn runs(catalog: &Catalog) -> Table {
     let mut heads = words(&["run", "date", "suite", "machine", "end"]);
     heads.extend(["servers", "trials"].map(Head::figure));
-    heads.push(Head {
-        hint: "Against the run before of the same suite: the findings of the regression check, as “prony compare” gives them",
-        ..Head::words("against the run before")
-    });
+    heads.push(Head::words("against the run before").hint(
+        "Against the run before of the same suite: the findings of the regression check, as “prony compare” gives them",
+    ));
     let rows = catalog.runs.iter().enumerate().rev().map(|(i, digest)| {
         let run = &digest.run;
-        let against = digest.change.as_ref().map_or_else(
-            || Cell::blank(""),
-            |change| Cell {
-                href: PageAddress::runs(&change.base, &run.id).from(&HERE),
-                tip: change.differences.join("\n"),
-                ..comparison::result(&change.tally)
-            },
-        );
-        Row {
-            cells: vec![
-                run_cell(digest, &HERE),
-                Cell {
-                    order: Some(i as f64),
-                    ..Cell::text(digest.time())
-                },
-                Cell::text(&run.suite),
-                machine_cell(digest, &HERE),
-                end_cell(digest),
-                Cell::text(run.servers.len().to_string()),
-                Cell::text(digest.trials.to_string()),
-                against,
-            ],
-            facets: vec![
-                Facet::of("suite", run.suite.clone()),
-                Facet::of("machine", MachineKey::of(run).name),
-            ],
-            ..Row::default()
-        }
+        let against = digest.change.as_ref().map(|change| Cell {
+            href: PageAddress::runs(&change.base, &run.id).from(&HERE),
+            tip: change.differences.join("\n"),
+            ..comparison::result(&change.tally)
+        });
+        let cells = [
+            run_cell(digest, &HERE),
+            time_cell(i, digest),
+            Cell::text(&run.suite),
+            machine_cell(digest, &HERE),
+            end_cell(digest),
+            Cell::text(run.servers.len().to_string()),
+            Cell::text(digest.trials.to_string()),
+            against.unwrap_or_else(|| Cell::blank("")),
+        ];
+        Row::of(cells).facets(vec![
+            Facet::of("suite", &run.suite),
+            Facet::of("machine", MachineKey::of(run).name),
+        ])
     });
     Table::with(heads, rows)
 }
@@ -192,22 +162,19 @@ fn servers(catalog: &Catalog) -> Table {
     let rows = catalog.servers().into_iter().filter_map(|(id, runs)| {
         let last = *runs.last()?;
         let record = last.server(id)?;
-        Some(Row {
-            cells: vec![
-                linked(id, &PageAddress::Server(id.to_owned()), &HERE),
-                Cell::blank(&record.language),
-                Cell::blank(&record.framework),
-                Cell::blank(record.version.clone().unwrap_or_default()),
-                Cell::blank(&record.class),
-                Cell::text(runs.len().to_string()),
-                Cell::text(last.time()),
-            ],
-            facets: vec![
-                Facet::of("language", record.language.clone()),
-                Facet::of("class", record.class.clone()),
-            ],
-            ..Row::default()
-        })
+        let cells = [
+            linked(id, &PageAddress::Server(id.to_owned()), &HERE),
+            Cell::blank(&record.language),
+            Cell::blank(&record.framework),
+            Cell::blank(record.version.clone().unwrap_or_default()),
+            Cell::blank(&record.class),
+            Cell::text(runs.len().to_string()),
+            Cell::text(last.time()),
+        ];
+        Some(Row::of(cells).facets(vec![
+            Facet::of("language", &record.language),
+            Facet::of("class", &record.class),
+        ]))
     });
     Table::with(heads, rows)
 }

@@ -2,9 +2,9 @@
 
 use prony_present::page::{Block, Page, Section};
 use prony_present::table::{Cell, Row, Table};
-use prony_present::words::plural;
+use prony_present::words::{non_empty, plural};
 
-use super::{end_cell, footer, run_cell, words};
+use super::{end_cell, footer, run_cell, time_cell, words};
 use crate::digest::RunDigest;
 use crate::machine::{MachineKey, System};
 use crate::page_address::{PageAddress, trail};
@@ -20,11 +20,8 @@ pub fn machine(key: &MachineKey, runs: &[&RunDigest]) -> Page {
             None => systems.push((system, vec![digest])),
         }
     }
-    let mut sections = vec![Section::of(
-        "runs",
-        "Runs",
-        vec![Block::Table(table(runs, &here))],
-    )];
+    let table = Block::Table(table(runs, &here));
+    let mut sections = vec![Section::of("runs", "Runs", vec![table])];
     let count = systems.len();
     let shown = systems.iter().enumerate().rev();
     sections.extend(shown.map(|(i, (system, runs))| of_system(i, count, system, runs)));
@@ -53,10 +50,7 @@ fn table(runs: &[&RunDigest], here: &PageAddress) -> Table {
     let rows = runs.iter().enumerate().rev().map(|(i, digest)| {
         Row::of([
             run_cell(digest, here),
-            Cell {
-                order: Some(i as f64),
-                ..Cell::text(digest.time())
-            },
+            time_cell(i, digest),
             Cell::text(&digest.run.suite),
             end_cell(digest),
             Cell::blank(&digest.run.machine.kernel),
@@ -71,13 +65,7 @@ fn table(runs: &[&RunDigest], here: &PageAddress) -> Table {
 
 /// A system as it was over some runs.
 fn of_system(i: usize, count: usize, system: &System, runs: &[&RunDigest]) -> Section {
-    let known = |text: &str| {
-        if text.is_empty() {
-            "unknown".to_owned()
-        } else {
-            text.to_owned()
-        }
-    };
+    let known = |text: &String| non_empty(text.clone()).unwrap_or("unknown".into());
     let cpus = |digest: &RunDigest| {
         let cpus = &digest.run.cpus;
         format!("{:?} and {:?}", cpus.server, cpus.load)
@@ -85,16 +73,11 @@ fn of_system(i: usize, count: usize, system: &System, runs: &[&RunDigest]) -> Se
     let mut assignments: Vec<String> = runs.iter().map(|digest| cpus(digest)).collect();
     assignments.sort();
     assignments.dedup();
+    let governor = system.governor.clone();
     let mut blocks = vec![Block::Facts(vec![
         ("System", known(&system.os)),
         ("Kernel", known(&system.kernel)),
-        (
-            "Governor",
-            system
-                .governor
-                .clone()
-                .unwrap_or_else(|| "not visible".into()),
-        ),
+        ("Governor", governor.unwrap_or("not visible".into())),
         ("CPUs of server and generator", assignments.join("; ")),
     ])];
     for (title, lines) in [
@@ -117,8 +100,6 @@ fn of_system(i: usize, count: usize, system: &System, runs: &[&RunDigest]) -> Se
         1 => "System".to_owned(),
         _ => format!("System {}", i + 1),
     };
-    Section {
-        lead: format!("{}, {span}", plural(runs.len(), "run")),
-        ..Section::of(format!("system-{i}"), &title, blocks)
-    }
+    let lead = format!("{}, {span}", plural(runs.len(), "run"));
+    Section::of(format!("system-{i}"), &title, blocks).lead(lead)
 }

@@ -14,7 +14,6 @@ pub use server::server;
 
 use prony_model::RunEnd;
 use prony_present::table::{Cell, Colour, Head};
-use prony_report::compare::Finding;
 
 use crate::digest::RunDigest;
 use crate::machine::MachineKey;
@@ -32,6 +31,11 @@ fn linked(text: impl Into<String>, to: &PageAddress, here: &PageAddress) -> Cell
     }
 }
 
+/// A cell with the run's time, sorted by its place among the runs.
+fn time_cell(place: usize, digest: &RunDigest) -> Cell {
+    Cell::text(digest.time()).order(place as f64)
+}
+
 fn machine_cell(digest: &RunDigest, here: &PageAddress) -> Cell {
     let name = MachineKey::of(&digest.run).name;
     linked(name.clone(), &PageAddress::Machine(name), here)
@@ -42,25 +46,13 @@ fn run_cell(digest: &RunDigest, here: &PageAddress) -> Cell {
     linked(id, &PageAddress::Run(id.clone()), here)
 }
 
-fn colour_of(finding: Finding) -> Colour {
-    match finding {
-        Finding::Worse => Colour::Bad,
-        Finding::Improved => Colour::Good,
-        Finding::Inconclusive | Finding::Limited => Colour::Warning,
-        Finding::NoChangeSeen => Colour::Soft,
-    }
-}
-
 /// How a run ended, unless it is complete.
 fn end_cell(digest: &RunDigest) -> Cell {
     let colour = match digest.run.end {
         RunEnd::Complete => Colour::Soft,
         _ => Colour::Warning,
     };
-    Cell {
-        colour: Some(colour),
-        ..Cell::text(end(digest.run.end))
-    }
+    Cell::text(end(digest.run.end)).colour(colour)
 }
 
 fn end(end: RunEnd) -> &'static str {

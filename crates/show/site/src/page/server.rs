@@ -6,10 +6,10 @@ use prony_present::load;
 use prony_present::number::{self, NONE, bytes, duration};
 use prony_present::page::{Block, Figure as ChartFigure, Page, Section};
 use prony_present::table::{Cell, Colour, Head, Row, Table};
-use prony_present::words::plural;
+use prony_present::words::{Joined, capital, non_empty, plural};
 use prony_report::compare::differences;
 
-use super::{colour_of, end, end_cell, footer, machine_cell, run_cell, words};
+use super::{end, end_cell, footer, linked, machine_cell, run_cell, time_cell, words};
 use crate::digest::{Figure, RunDigest, ServerFigures, Trust};
 use crate::page_address::{PageAddress, trail};
 
@@ -38,27 +38,20 @@ pub fn server(id: &str, runs: &[&RunDigest]) -> Page {
             of_load(i, id, &name(history[0].entry, &loads), history, &here)
         })
         .collect();
-    sections.push(Section::of(
-        "versions",
-        "Versions",
-        vec![Block::Table(versions(id, runs, &here))],
-    ));
+    let versions = Block::Table(versions(id, runs, &here));
+    sections.push(Section::of("versions", "Versions", vec![versions]));
     sections.extend(absent(id, runs, &here));
     let last = runs.last().and_then(|digest| digest.server(id));
-    let text = |of: fn(&ServerRecord) -> String| last.map(of).filter(|text| !text.is_empty());
+    let text = |of: fn(&ServerRecord) -> String| last.map(of).unwrap_or_default();
+    let version = text(|it| it.version.clone().unwrap_or_default());
     let facts = [
         ("Language", text(|it| it.language.clone())),
         ("Framework", text(|it| it.framework.clone())),
         ("Class", text(|it| it.class.clone())),
-        (
-            "Latest version",
-            text(|it| it.version.clone().unwrap_or_default()),
-        ),
-        ("Runs", Some(runs.len().to_string())),
+        ("Latest version", version),
+        ("Runs", runs.len().to_string()),
     ];
-    let facts = facts
-        .into_iter()
-        .filter_map(|(name, value)| Some((name, value?)));
+    let facts = facts.into_iter().filter(|(_, value)| !value.is_empty());
     Page {
         trail: trail(&here),
         kicker: "Prony · server over time".into(),
@@ -105,10 +98,7 @@ fn of_load(
 ) -> Section {
     let entry = history[0].entry;
     let mut blocks = Vec::new();
-    if history
-        .iter()
-        .any(|measured| measured.entry.figure.is_some())
-    {
+    if history.iter().any(|one| one.entry.figure.is_some()) {
         let chart = chart(id, name, history, here).draw();
         blocks.push(Block::Charts(vec![ChartFigure {
             file: format!("history-{i}.svg"),
@@ -116,10 +106,7 @@ fn of_load(
         }]));
     }
     blocks.push(Block::Table(table(id, history, here)));
-    Section {
-        lead: load::line(&entry.load),
-        ..Section::of(format!("history-{i}"), name, blocks)
-    }
+    Section::of(format!("history-{i}"), name, blocks).lead(load::line(&entry.load))
 }
 
 /// The workload and the load, in words that tell it from the other loads of the workload.
@@ -157,7 +144,7 @@ fn chart(id: &str, name: &str, history: &[Measured<'_>], here: &PageAddress) -> 
         subtitle: notes.join(" · "),
         description: format!(
             "{} of {id} on {} in {}; the table below has the same figures.",
-            prony_present::words::capital(entry.figure_name()),
+            capital(entry.figure_name()),
             entry.workload,
             plural(drawn.len(), "run")
         ),
@@ -185,8 +172,12 @@ fn point(
         format!("{}, run {}", digest.time(), digest.run.id),
         written(measured.entry, &figure),
     ];
-    tip.extend((!unsure.is_empty()).then_some(unsure.clone()));
-    tip.extend((!changed.is_empty()).then_some(changed.clone()));
+    tip.extend(
+        [&unsure, &changed]
+            .into_iter()
+            .cloned()
+            .filter_map(non_empty),
+    );
     HistoryPoint {
         date: digest.date().to_owned(),
         value: figure.value,
@@ -211,8 +202,7 @@ fn care(measured: &Measured<'_>) -> String {
         RunEnd::Complete => None,
         other => Some(format!("the run is {}", end(other))),
     };
-    let parts: Vec<String> = trust.into_iter().chain(ended).collect();
-    parts.join(", ")
+    trust.into_iter().chain(ended).joined(", ")
 }
 
 /// How a server differs between two runs: its version, or its sources.
@@ -265,10 +255,9 @@ fn table(id: &str, history: &[Measured<'_>], here: &PageAddress) -> Table {
     };
     let mut heads = words(&["run", "date", "version", "sources"]);
     heads.extend([figure, "p99", "memory", "rounds"].map(Head::figure));
-    heads.push(Head {
-        hint: "The finding of the regression check on this figure, against the run before of the same suite",
-        ..Head::words("against the run before")
-    });
+    heads.push(Head::words("against the run before").hint(
+        "The finding of the regression check on this figure, against the run before of the same suite",
+    ));
     heads.extend(words(&["conditions", "care"]));
     let rows = history.iter().enumerate().rev().map(|(i, measured)| {
         let before = i.checked_sub(1).map(|before| &history[before]);
@@ -286,13 +275,11 @@ fn row(
 ) -> Row {
     let Measured { digest, entry } = measured;
     let record = digest.server(id);
+    let (version, sources) = (record.and_then(|it| it.version.clone()), record.map(hash));
     let figure = |figure: Option<Figure>, shown: fn(f64) -> String| {
         let interval = figure.and_then(|figure| figure.interval);
-        Cell {
-            order: figure.map(|figure| figure.value),
-            ..Cell::optional(figure.map(|figure| figure.value), shown)
-        }
-        .with(interval.map(|(low, high)| number::interval(low, high, shown)))
+        let interval = interval.map(|(low, high)| number::interval(low, high, shown));
+        sorted(figure.map(|figure| figure.value), shown).with(interval)
     };
     let changed = before
         .map(|before| server_change(id, before.digest, digest))
@@ -300,44 +287,37 @@ fn row(
     let conditions = before.map_or_else(Vec::new, |before| {
         differences(&before.digest.run, &digest.run)
     });
-    let mark = |text: String, is_marked: bool| Cell {
-        colour: is_marked.then_some(Colour::Warning),
-        ..Cell::blank(text)
+    let mark = |text: String, is_marked: bool| {
+        Cell::blank(text).colour(is_marked.then_some(Colour::Warning))
     };
     Row {
         begins_group: !conditions.is_empty(),
         cells: vec![
             run_cell(digest, here),
-            Cell {
-                order: Some(i as f64),
-                ..Cell::text(digest.time())
-            },
+            time_cell(i, digest),
             mark(
-                record
-                    .and_then(|it| it.version.clone())
-                    .unwrap_or_else(|| NONE.into()),
+                version.unwrap_or(NONE.into()),
                 changed.starts_with("version"),
             ),
             mark(
-                record.map_or_else(|| NONE.into(), hash),
+                sources.unwrap_or(NONE.into()),
                 changed.starts_with("sources"),
             ),
             figure(entry.figure, entry.written()),
             figure(entry.p99, duration),
-            Cell {
-                order: entry.memory_bytes.map(|size| size as f64),
-                ..Cell::optional(entry.memory_bytes.map(|size| size as f64), bytes)
-            },
+            sorted(entry.memory_bytes.map(|size| size as f64), bytes),
             Cell::text(entry.rounds.to_string()),
             against(measured, here),
-            Cell {
-                tip: conditions.join("\n"),
-                ..mark(conditions.join("; "), true)
-            },
+            mark(conditions.join("; "), true).tip(conditions.join("\n")),
             mark(care(measured), true),
         ],
         ..Row::default()
     }
+}
+
+/// A figure that a page sorts by its value.
+fn sorted(figure: Option<f64>, shown: fn(f64) -> String) -> Cell {
+    Cell::optional(figure, shown).order(figure)
 }
 
 /// The finding against the run before.
@@ -345,26 +325,18 @@ fn against(measured: &Measured<'_>, here: &PageAddress) -> Cell {
     let Some(change) = &measured.digest.change else {
         return Cell::blank("");
     };
-    let href = PageAddress::runs(&change.base, &measured.digest.run.id).from(here);
+    let page = PageAddress::runs(&change.base, &measured.digest.run.id);
     let tip = format!("compared with the run {}", change.base);
     if change.conditions_differ {
-        return Cell {
-            href,
-            tip: format!("{tip}\n{}", change.differences.join("\n")),
-            colour: Some(Colour::Soft),
-            ..Cell::text("other conditions")
-        };
+        let tip = format!("{tip}\n{}", change.differences.join("\n"));
+        let cell = linked("other conditions", &page, here);
+        return cell.tip(tip).colour(Colour::Soft);
     }
     let Some(found) = change.of_entry(measured.entry) else {
         return Cell::blank("");
     };
-    let detail = (!found.text.is_empty()).then(|| found.text.clone());
-    Cell {
-        href,
-        tip,
-        colour: Some(colour_of(found.finding)),
-        ..Cell::text(found.finding.name()).with(detail)
-    }
+    let cell = linked(found.finding.name(), &page, here).with(non_empty(found.text.clone()));
+    cell.tip(tip).colour(found.finding.colour())
 }
 
 /// Each version with its sources, and when it was measured.
@@ -391,14 +363,8 @@ fn versions(id: &str, runs: &[&RunDigest], here: &PageAddress) -> Table {
             Cell::text(record.version.clone().unwrap_or_else(|| NONE.into())),
             Cell::blank(&record.source_hash),
             Cell::text(runs.len().to_string()),
-            Cell {
-                href: PageAddress::Run(first.run.id.clone()).from(here),
-                ..Cell::text(first.time())
-            },
-            Cell {
-                href: PageAddress::Run(last.run.id.clone()).from(here),
-                ..Cell::text(last.time())
-            },
+            linked(first.time(), &PageAddress::Run(first.run.id.clone()), here),
+            linked(last.time(), &PageAddress::Run(last.run.id.clone()), here),
             machine_cell(last, here),
         ]))
     });

@@ -31,28 +31,8 @@ pub struct Pages {
     fresh_for: Duration,
 }
 
-/// A side of a comparison.
-struct SideId<'a> {
-    /// The run's id.
-    run: &'a str,
-    /// The server's id; `None` for all.
-    server: Option<&'a str>,
-}
-
-impl<'a> SideId<'a> {
-    /// All servers of a run.
-    fn run(run: &'a str) -> Self {
-        Self { run, server: None }
-    }
-
-    /// A server of a run; all of them if it is empty.
-    fn server(run: &'a str, server: &'a str) -> Self {
-        Self {
-            run,
-            server: (!server.is_empty()).then_some(server),
-        }
-    }
-}
+/// A side of a comparison: the id of a run, and of a server; all of its servers if that is empty.
+type SideId<'a> = [&'a str; 2];
 
 impl Pages {
     /// The pages of a store, of which nothing is read yet.
@@ -93,10 +73,8 @@ impl Pages {
 
     /// Reads what is new in the store.
     pub fn look(&mut self) -> Result<(), StoreError> {
-        if self
-            .looked
-            .is_some_and(|looked| looked.elapsed() < self.fresh_for)
-        {
+        let is_fresh = |looked: Instant| looked.elapsed() < self.fresh_for;
+        if self.looked.is_some_and(is_fresh) {
             return Ok(());
         }
         let store = match (self.open)() {
@@ -111,10 +89,7 @@ impl Pages {
         let listed = store.runs()?;
         let is_listed = |id: &str| listed.iter().any(|run| run.id == id);
         self.stamps.retain(|id, _| is_listed(id));
-        self.catalog.runs.retain(|digest| is_listed(&digest.run.id));
-        self.catalog
-            .left_out
-            .retain(|left_out| is_listed(&left_out.id));
+        self.catalog.keep(is_listed);
         // By suite, so that a run and the one before it are read once.
         let mut oldest_first: Vec<&Listed> = listed.iter().rev().collect();
         oldest_first.sort_by(|a, b| a.suite.cmp(&b.suite));
@@ -132,10 +107,8 @@ impl Pages {
     /// Reads a run if it, or the run before it, is new or has changed.
     fn update(&mut self, store: &Store, run: &Listed, before: Option<Before>) -> Before {
         let own = stamp(run);
-        let stamp = format!(
-            "{own}-{}",
-            before.as_ref().map_or_else(String::new, Before::mark)
-        );
+        let mark = before.as_ref().map(Before::mark).unwrap_or_default();
+        let stamp = format!("{own}-{mark}");
         let here = |recorded| Before {
             id: run.id.clone(),
             suite: run.suite.clone(),
@@ -150,17 +123,11 @@ impl Pages {
             };
         }
         self.stamps.insert(run.id.clone(), stamp);
-        self.catalog.runs.retain(|digest| digest.run.id != run.id);
-        self.catalog
-            .left_out
-            .retain(|left_out| left_out.id != run.id);
+        self.catalog.keep(|id| id != run.id);
         let recorded = match catalog::read(store, &run.id) {
             Ok(recorded) => recorded,
             Err(error) => {
-                self.catalog.left_out.push(LeftOut {
-                    id: run.id.clone(),
-                    why: error.to_string(),
-                });
+                self.catalog.leave_out(&run.id, &error);
                 return before.unwrap_or_else(|| here(None));
             }
         };
@@ -194,38 +161,27 @@ impl Pages {
     fn find(&self, path: &str) -> Option<PageAddress> {
         let runs = || self.catalog.runs.iter().map(|digest| digest.run.id.clone());
         let servers = || {
-            self.catalog
-                .servers()
-                .into_keys()
-                .map(str::to_owned)
-                .collect::<Vec<_>>()
+            let ids = self.catalog.servers().into_keys();
+            Vec::from_iter(ids.map(str::to_owned)).into_iter()
         };
-        let is_here = |address: &PageAddress| address.path() == path;
+        let run_at = |path: &str| runs().find(|id| PageAddress::Run(id.clone()).path() == path);
+        let server_at =
+            |path: &str| servers().find(|id| PageAddress::Server(id.clone()).path() == path);
         if path.starts_with("runs/") {
-            return runs().map(PageAddress::Run).find(is_here);
+            return run_at(path).map(PageAddress::Run);
         }
         if path.starts_with("servers/") {
-            return servers().into_iter().map(PageAddress::Server).find(is_here);
+            return server_at(path).map(PageAddress::Server);
         }
         if path.starts_with("machines/") {
             let machines = self.catalog.machines().into_keys();
-            return machines
-                .map(|key| PageAddress::Machine(key.name))
-                .find(is_here);
+            let mut machines = machines.map(|key| PageAddress::Machine(key.name));
+            return machines.find(|address| address.path() == path);
         }
-        let sides: Vec<&str> = path
-            .strip_prefix("compare/")?
-            .strip_suffix(".html")?
-            .split('~')
-            .collect();
-        let run = |slug: &str| {
-            runs().find(|id| PageAddress::Run(id.clone()).path() == format!("runs/{slug}.html"))
-        };
-        let server = |slug: &str| {
-            let mut servers = servers().into_iter();
-            servers
-                .find(|id| PageAddress::Server(id.clone()).path() == format!("servers/{slug}.html"))
-        };
+        let sides = path.strip_prefix("compare/")?.strip_suffix(".html")?;
+        let sides = Vec::from_iter(sides.split('~'));
+        let run = |slug: &str| run_at(&format!("runs/{slug}.html"));
+        let server = |slug: &str| server_at(&format!("servers/{slug}.html"));
         match sides.as_slice() {
             [base, new] => Some(PageAddress::Runs {
                 base: run(base)?,
@@ -255,11 +211,9 @@ impl Pages {
                     None => not_found(),
                 }
             }
-            PageAddress::Runs { base, new } => {
-                self.compared(SideId::run(base), SideId::run(new), address)
-            }
+            PageAddress::Runs { base, new } => self.compared([base, ""], [new, ""], address),
             PageAddress::Servers { run, base, new } => {
-                self.compared(SideId::server(run, base), SideId::server(run, new), address)
+                self.compared([run, base], [run, new], address)
             }
         }
     }
@@ -300,8 +254,8 @@ impl Pages {
         let here = PageAddress::Comparisons;
         let mut reply = if chosen.is_complete() {
             self.compared(
-                SideId::server(&chosen.base, &chosen.base_server),
-                SideId::server(&chosen.new, &chosen.new_server),
+                [&chosen.base, &chosen.base_server],
+                [&chosen.new, &chosen.new_server],
                 &here,
             )
         } else {
@@ -312,15 +266,13 @@ impl Pages {
     }
 
     fn compared(&self, base: SideId<'_>, new: SideId<'_>, here: &PageAddress) -> Reply {
-        let (base_run, new_run) = match (self.read(base.run), self.read(new.run)) {
+        let (base_run, new_run) = match (self.read(base[0]), self.read(new[0])) {
             (Ok(base), Ok(new)) => (base, new),
             (Err(reply), _) | (_, Err(reply)) => return reply,
         };
-        let sides = [
-            catalog::side(&base_run, base.server),
-            catalog::side(&new_run, new.server),
-        ];
-        match catalog::compare_sides(sides[0], sides[1]) {
+        let [base, new] = [(&base_run, base[1]), (&new_run, new[1])]
+            .map(|(run, id)| catalog::side(run, Some(id).filter(|id| !id.is_empty())));
+        match catalog::compare_sides(base, new) {
             Ok(comparison) if comparison.base.server.is_some() => {
                 self.page(here, &page::of_servers(&comparison, here))
             }
@@ -353,13 +305,8 @@ impl Pages {
     fn state_of(&self, query: &str) -> String {
         let mut pairs = form_urlencoded::parse(query.as_bytes());
         let page = pairs.find(|(name, _)| name == "page");
-        let path = page.map_or_else(String::new, |(_, path)| {
-            path.trim_start_matches('/').to_owned()
-        });
-        match self.find(&path) {
-            Some(address) => self.state(&address),
-            None => self.state(&PageAddress::Front),
-        }
+        let address = page.and_then(|(_, path)| self.find(path.trim_start_matches('/')));
+        self.state(&address.unwrap_or(PageAddress::Front))
     }
 
     /// What a page is made from: if it changes, the page does.

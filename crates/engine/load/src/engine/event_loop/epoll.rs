@@ -14,8 +14,8 @@ use rustix::event::epoll::{self, EventFlags};
 use socket2::Socket;
 
 use super::{
-    Chunk, ChunkBytes, LARGE_LOOK, Mode, ReadNext, SMALL_LOOK, SocketEvent, WORTH_SKIPPING,
-    errno_of, socket_for,
+    Chunk, ChunkBytes, LARGE_LOOK, Mode, SMALL_LOOK, SocketEvent, WORTH_SKIPPING, errno_of,
+    socket_for,
 };
 use crate::engine::clock::Nanoseconds;
 use crate::target::Endpoint;
@@ -48,11 +48,9 @@ pub(super) struct TakenSocket {
     pub(super) slot: usize,
     pub(super) socket: Socket,
     pub(super) is_connecting: bool,
-    /// What to read next from it.
-    pub(super) next: ReadNext,
+    pub(super) skippable: u64,
 }
 
-/// The state of one connection.
 #[derive(Debug, Default)]
 struct Slot {
     socket: Option<Socket>,
@@ -67,7 +65,8 @@ struct Slot {
     has_urgent: bool,
     /// It is in `later`.
     read_later: bool,
-    next: ReadNext,
+    /// How many bytes certainly follow that nobody has to look at.
+    skippable: u64,
     reads: u32,
 }
 
@@ -90,7 +89,7 @@ const BATCH: usize = 256;
 const READS_AT_ONCE: u32 = 16;
 
 impl Epoll {
-    pub(super) fn new() -> Result<Self, Errno> {
+    pub(super) fn new(acknowledges: bool) -> Result<Self, Errno> {
         Ok(Self {
             epoll: epoll::create(epoll::CreateFlags::CLOEXEC).map_err(errno)?,
             events: Vec::with_capacity(BATCH),
@@ -102,17 +101,9 @@ impl Epoll {
             look: vec![0; LARGE_LOOK],
             discard: vec![0; 1024 * 1024],
             first_look: LARGE_LOOK,
-            acknowledges: false,
+            acknowledges,
             system_calls: 0,
         })
-    }
-
-    /// Acknowledges what it receives at once.
-    pub(super) fn acknowledging(self) -> Self {
-        Self {
-            acknowledges: true,
-            ..self
-        }
     }
 
     /// What the next kernel event means, if anything.
@@ -176,9 +167,9 @@ impl Epoll {
             self.reading = None;
             return None;
         }
-        let skips = slot.next.skippable >= WORTH_SKIPPING;
+        let skips = slot.skippable >= WORTH_SKIPPING;
         let (buffer, flags) = if skips {
-            let wanted = slot.next.skippable.min(self.discard.len() as u64) as usize;
+            let wanted = slot.skippable.min(self.discard.len() as u64) as usize;
             (&mut self.discard[..wanted], MsgFlags::MSG_TRUNC)
         } else {
             let wanted = self.first_look;
@@ -337,10 +328,10 @@ impl Epoll {
     }
 
     #[inline]
-    pub(super) fn read_on(&mut self, slot: usize, next: ReadNext) {
-        self.slots[slot].next = next;
+    pub(super) fn read_on(&mut self, slot: usize, skippable: u64) {
+        self.slots[slot].skippable = skippable;
         // The responses of one load are much alike: the last one tells how to read the next.
-        if next.skippable >= WORTH_SKIPPING {
+        if skippable >= WORTH_SKIPPING {
             self.first_look = SMALL_LOOK;
         }
     }
@@ -349,7 +340,6 @@ impl Epoll {
         self.system_calls
     }
 
-    /// Takes every socket.
     pub(super) fn take_sockets(&mut self) -> Vec<TakenSocket> {
         let slots = std::mem::take(&mut self.slots).into_iter().enumerate();
         let sockets = slots.filter_map(|(slot, it)| {
@@ -357,7 +347,7 @@ impl Epoll {
                 slot,
                 socket: it.socket?,
                 is_connecting: it.connecting,
-                next: it.next,
+                skippable: it.skippable,
             })
         });
         sockets.collect()
@@ -390,7 +380,7 @@ mod tests {
 
     #[test]
     fn a_short_wait_is_not_rounded_up_to_a_millisecond() {
-        let mut epoll = Epoll::new().unwrap();
+        let mut epoll = Epoll::new(false).unwrap();
         let waits = (0..200).map(|_| {
             let begin = Instant::now();
             epoll.wait(50_000).unwrap();

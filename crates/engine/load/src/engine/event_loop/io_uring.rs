@@ -8,8 +8,8 @@ use nix::errno::Errno;
 use prony_kernel::{Completion, LONGEST_SKIP, Receive, Ring, RingSettings};
 
 use super::{
-    Chunk, ChunkBytes, Epoll, LARGE_LOOK, Mode, ReadNext, SMALL_LOOK, SocketEvent, WORTH_SKIPPING,
-    errno_of, socket_for,
+    Chunk, ChunkBytes, Epoll, LARGE_LOOK, Mode, SMALL_LOOK, SocketEvent, WORTH_SKIPPING, errno_of,
+    socket_for,
 };
 use crate::engine::clock::Nanoseconds;
 use crate::target::Endpoint;
@@ -42,7 +42,6 @@ struct Slot {
     is_empty: bool,
     /// The last read filled its buffer.
     was_full: bool,
-    /// The kernel receives continuously.
     receives_continuously: bool,
 }
 
@@ -59,9 +58,7 @@ const SKIPS_AT_ONCE: u32 = 16;
 const MOST_SKIPS: u8 = 16;
 
 impl IoUring {
-    /// # Errors
-    ///
-    /// If the kernel has no io_uring, or forbids it.
+    /// Fails if the kernel has no io_uring, or forbids it.
     pub(super) fn new(slots: usize) -> io::Result<Self> {
         let ring = Ring::new(&RingSettings {
             slots,
@@ -81,11 +78,7 @@ impl IoUring {
         })
     }
 
-    /// Takes over the connections of another loop, which is then unusable.
-    ///
-    /// # Errors
-    ///
-    /// As [`IoUring::new`]; the other loop is unchanged.
+    /// Takes over the connections of another loop, which is then unusable. If this fails, the other loop is unchanged.
     pub(super) fn taking_over(epoll: &mut Epoll, slots: usize) -> io::Result<Self> {
         let mut io_uring = Self::new(slots)?;
         io_uring.system_calls = epoll.system_calls();
@@ -100,7 +93,7 @@ impl IoUring {
                     .adopt_connecting(taken.slot, taken.socket.into());
             } else {
                 io_uring.ring.adopt(taken.slot, taken.socket.into());
-                io_uring.read_on(taken.slot, taken.next);
+                io_uring.read_on(taken.slot, taken.skippable);
             }
         }
         Ok(io_uring)
@@ -254,16 +247,16 @@ impl IoUring {
     }
 
     #[inline]
-    pub(super) fn read_on(&mut self, slot: usize, next: ReadNext) {
+    pub(super) fn read_on(&mut self, slot: usize, skippable: u64) {
         let it = &mut self.slots[slot];
         if it.receives_continuously {
             return;
         }
-        if next.skippable >= WORTH_SKIPPING {
+        if skippable >= WORTH_SKIPPING {
             it.short_reads = 0;
             // The responses of one load are much alike: the last one tells how to read the next.
             self.first_look = SMALL_LOOK;
-            self.skip(slot, next.skippable);
+            self.skip(slot, skippable);
         } else {
             if it.was_full {
                 self.first_look = LARGE_LOOK;

@@ -57,13 +57,6 @@ pub(super) enum ChunkBytes {
     OfRing(RingBuffer),
 }
 
-/// What to read next from a connection.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct ReadNext {
-    /// How many bytes certainly follow that nobody has to look at.
-    pub(super) skippable: u64,
-}
-
 /// Owns the sockets of one worker.
 #[expect(clippy::large_enum_variant, reason = "there is one for each thread")]
 pub(super) enum EventLoop {
@@ -87,18 +80,12 @@ macro_rules! either {
 }
 
 impl EventLoop {
-    pub(super) fn epoll() -> Result<Self, Errno> {
-        Epoll::new().map(Self::Epoll)
+    /// One that `acknowledges` what it receives at once, if that is wanted.
+    pub(super) fn epoll(acknowledges: bool) -> Result<Self, Errno> {
+        Epoll::new(acknowledges).map(Self::Epoll)
     }
 
-    /// The same, acknowledging what it receives at once.
-    pub(super) fn acknowledging() -> Result<Self, Errno> {
-        Ok(Self::Epoll(Epoll::new()?.acknowledging()))
-    }
-
-    /// # Errors
-    ///
-    /// If the kernel has no io_uring, or forbids it.
+    /// Fails if the kernel has no io_uring, or forbids it.
     pub(super) fn io_uring(slots: usize) -> io::Result<Self> {
         IoUring::new(slots).map(Self::IoUring)
     }
@@ -113,7 +100,7 @@ impl EventLoop {
         }
     }
 
-    /// Its name in the result.
+    /// As in the result.
     pub(super) fn name(&self) -> EventLoopName {
         match self {
             Self::Epoll(_) => EventLoopName::Epoll,
@@ -175,10 +162,11 @@ impl EventLoop {
         }
     }
 
-    /// Continues to read, after a chunk of the slot was dropped or bytes were skipped.
+    /// Continues to read, after a chunk of the slot was dropped or bytes were skipped. Nobody has to look at the next
+    /// `skippable` bytes, which certainly follow.
     #[inline]
-    pub(super) fn read_on(&mut self, slot: usize, next: ReadNext) {
-        either!(self, it => it.read_on(slot, next));
+    pub(super) fn read_on(&mut self, slot: usize, skippable: u64) {
+        either!(self, it => it.read_on(slot, skippable));
     }
 
     /// How many system calls it has made.

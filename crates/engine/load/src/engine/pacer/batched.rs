@@ -43,8 +43,6 @@ impl<'a> Batched<'a> {
 }
 
 impl Pacer for Batched<'_> {
-    fn start(&mut self, _: Nanoseconds) {}
-
     fn next(&mut self, user: usize, now: Nanoseconds) -> Next {
         if matches!(self.users[user], User::InFlight) {
             self.users[user] = User::Free;

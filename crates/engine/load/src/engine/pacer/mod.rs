@@ -69,7 +69,7 @@ pub(super) trait Pacer {
         false
     }
 
-    fn start(&mut self, now: Nanoseconds);
+    fn start(&mut self, _now: Nanoseconds) {}
 
     /// What user `user` does next, now that it is free or that its time from [`Next::At`] has arrived. Each `Now` is
     /// one request, which will have one outcome.
@@ -126,8 +126,6 @@ impl Closed {
 }
 
 impl Pacer for Closed {
-    fn start(&mut self, _: Nanoseconds) {}
-
     #[inline]
     fn next(&mut self, _: usize, _: Nanoseconds) -> Next {
         match &mut self.left {

@@ -76,8 +76,6 @@ impl<'a, U: From<fastrand::Rng>> Users<'a, U> {
 }
 
 impl Pacer for Users<'_, ClosedUser> {
-    fn start(&mut self, _: Nanoseconds) {}
-
     fn next(&mut self, user: usize, now: Nanoseconds) -> Next {
         if self.exhausted() {
             return Next::Never;

@@ -10,6 +10,7 @@ use super::super::assemble;
 use super::super::cost::{ThreadCpu, WorkerCost};
 use super::super::silence::SilenceRecorder;
 use super::super::timeline::TimelineRecorder;
+use super::super::worker::Figures;
 use super::*;
 use crate::plan::as_data::places;
 
@@ -44,7 +45,7 @@ fn worker(latencies: &[Nanoseconds], seconds: u64, busy: f64) -> WorkerResult {
             .schedule
             .begun(latency / 1000, at > latencies.len() / 2);
         if at % 100 == 99 {
-            tally.not_ok(Outcome::TimedOut, || "too late".into());
+            tally.not_ok(Outcome::TimedOut, "too late");
         }
     }
     let end = seconds * SECOND + 5;
@@ -55,24 +56,26 @@ fn worker(latencies: &[Nanoseconds], seconds: u64, busy: f64) -> WorkerResult {
         system_s: 0.0,
     };
     WorkerResult {
-        warmup: None,
-        measured: PhaseResult {
-            tally,
-            duration: end,
-            due: DueTime::until(end),
-            cost: WorkerCost {
-                cpu,
-                ..WorkerCost::default()
+        figures: Figures {
+            warmup: None,
+            measured: PhaseResult {
+                tally,
+                duration: end,
+                due: DueTime::until(end),
+                cost: WorkerCost {
+                    cpu,
+                    ..WorkerCost::default()
+                },
             },
+            timeline,
+            silences: SilenceRecorder::begin(0, 0).end(),
+            records: None,
         },
-        timeline,
-        silences: SilenceRecorder::begin(0, 0).end(),
         ended: Ended::Duration,
         connections: ConnectionCounts::default(),
         agreement: None,
         event_loop: EventLoopName::Epoll,
         start_lag: 7,
-        records: None,
     }
 }
 
@@ -276,8 +279,8 @@ fn only_what_shows_in_the_generator_limits_it() {
         (0.95, 0.3, 315, 1152, Some(&*format!("{busy}; {ports}"))),
     ] {
         let mut worker = worker(&[1000, 1000], 1, cpu);
-        worker.measured.tally.schedule.behind_by = behind_ms * 1_000_000;
-        worker.measured.cost.scheduling = Some(Scheduling {
+        worker.figures.measured.tally.schedule.behind_by = behind_ms * 1_000_000;
+        worker.figures.measured.cost.scheduling = Some(Scheduling {
             run_queue_wait_s: waited_s,
             ..Scheduling::default()
         });

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use nix::errno::Errno;
 
 use crate::engine::clock::{Clock, Nanoseconds};
-use crate::engine::event_loop::{Chunk, ChunkBytes, ReadNext, SocketEvent};
+use crate::engine::event_loop::{Chunk, ChunkBytes, SocketEvent};
 use crate::target::Endpoint;
 
 /// A part of a response, and how long after its request it arrives.
@@ -209,7 +209,7 @@ impl SimulatedServer {
         self.ready.is_empty()
     }
 
-    pub fn read_on(&mut self, _: usize, _: ReadNext) {}
+    pub fn read_on(&mut self, _: usize, _: u64) {}
 
     pub fn system_calls(&self) -> u64 {
         0

@@ -1,161 +1,135 @@
-//! Responses that do not arrive in time.
+//! Until when requests may be sent, and responses arrive.
 
 use std::collections::BTreeSet;
 
-use prony_model::Outcome;
+use prony_model::LoadShape;
 
-use super::Worker;
-use crate::engine::clock::Nanoseconds;
-use crate::engine::connection::Activity;
-use crate::engine::flows::Limits;
-use crate::wire::Wire;
+use crate::engine::clock::{Nanoseconds, nanoseconds};
+use crate::plan::LoadPlan;
 
-/// What a request waited for that was never sent.
-pub(super) const NO_CONNECTION: &str = "connection";
-const NO_HANDSHAKE: &str = "finished handshake";
-const NO_FREE_STREAM: &str = "free stream";
+/// How long the requests of a load may take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TimeLimits {
+    /// From the send of a request to its whole response.
+    pub(super) timeout: Nanoseconds,
+    /// From the due time of a request to its send; the end of time if that may take any time.
+    deadline: Nanoseconds,
+    /// Whether a response must arrive by its request's deadline.
+    pub(super) deadline_binds_responses: bool,
+}
 
-/// When to check the deadlines of each connection that has any, the earliest first: one entry per connection.
-#[derive(Debug, Default)]
-pub(super) struct Deadlines(BTreeSet<(Nanoseconds, usize)>);
-
-impl Deadlines {
-    /// The time of the earliest; the end of time if there is none.
-    pub(super) fn next(&self) -> Nanoseconds {
-        self.0.first().map_or(Nanoseconds::MAX, |&(at, _)| at)
+impl TimeLimits {
+    pub(super) fn of(plan: &LoadPlan) -> Self {
+        Self {
+            timeout: nanoseconds(plan.timeout),
+            deadline: plan.deadline.map_or(Nanoseconds::MAX, nanoseconds),
+            deadline_binds_responses: matches!(plan.shape, LoadShape::UsersOpen { .. }),
+        }
     }
 
-    /// Takes a connection that is to be checked by `now`.
-    fn take_due(&mut self, now: Nanoseconds) -> Option<usize> {
-        let is_due = self.next() <= now;
-        is_due.then(|| self.0.pop_first()).flatten().map(|it| it.1)
+    /// Until when a request due at `at` may be sent.
+    #[inline]
+    pub(super) fn latest_send(&self, at: Nanoseconds) -> Nanoseconds {
+        at.saturating_add(self.deadline)
+    }
+
+    /// Until when the response to a request sent now may arrive.
+    #[inline]
+    pub(super) fn latest_response(
+        &self,
+        now: Nanoseconds,
+        due: Option<Nanoseconds>,
+    ) -> Nanoseconds {
+        let latest = now.saturating_add(self.timeout);
+        match due {
+            Some(at) if self.deadline_binds_responses => latest.min(self.latest_send(at)),
+            _ => latest,
+        }
     }
 }
 
-impl<W: Wire> Worker<'_, W> {
+/// When to check the deadlines of each connection that has any: one entry per connection.
+///
+/// An entry moves only when it comes up, or if a request may take less time than those before it: nearly always the
+/// response arrived long before, so a request costs nothing.
+#[derive(Debug, Default)]
+pub(super) struct Deadlines {
+    checks: BTreeSet<(Nanoseconds, usize)>,
+    /// When each connection will be checked; the end of time if it has no entry.
+    watched: Vec<Nanoseconds>,
+}
+
+impl Deadlines {
     /// Makes sure that the connection's deadlines are checked at `at` or before.
-    ///
-    /// A connection's entry moves only when it comes up, or if a request may take less time than those before it: nearly
-    /// always the response arrived long before, so a request costs nothing.
     #[inline]
-    pub(super) fn watch_deadline(&mut self, index: usize, at: Nanoseconds) {
-        let connection = &mut self.connections[index];
-        if at < connection.watched {
-            self.deadlines.0.remove(&(connection.watched, index));
-            connection.watched = at;
-            self.deadlines.0.insert((at, index));
-        }
-    }
-
-    /// Gives up requests that got no response in time.
-    pub(super) fn check_deadlines(&mut self) {
-        while let Some(index) = self.deadlines.take_due(self.now) {
-            self.connections[index].watched = Nanoseconds::MAX;
-            match self.next_deadline(index) {
-                Some(deadline) if deadline <= self.now => self.timed_out(index),
-                Some(deadline) => self.watch_deadline(index, deadline),
-                None => {}
-            }
-        }
-    }
-
-    /// When the next request of that connection times out.
-    pub(super) fn next_deadline(&self, index: usize) -> Option<Nanoseconds> {
-        let requests = self.connections[index].in_flight.iter();
-        let responses = requests.map(|it| it.deadline).min();
-        let connected = self.connecting_deadline(index);
-        responses.into_iter().chain(connected).min()
-    }
-
-    /// When the attempt to open that connection times out, if there is one.
-    pub(super) fn connecting_deadline(&self, index: usize) -> Option<Nanoseconds> {
-        match self.connections[index].activity {
-            Activity::Connecting { since } | Activity::Handshaking { since } => {
-                Some(since.saturating_add(self.timeout))
-            }
-            _ => None,
+    pub(super) fn watch(&mut self, index: usize, at: Nanoseconds) {
+        let watched = self.watched.get(index).copied();
+        if at < watched.unwrap_or(Nanoseconds::MAX) {
+            self.check_at(index, at);
         }
     }
 
     #[cold]
-    fn timed_out(&mut self, index: usize) {
-        match self.connections[index].activity {
-            Activity::Open => {
-                self.drop_unsent(index, NO_FREE_STREAM);
-                self.give_up_overdue(index);
-            }
-            Activity::Handshaking { .. } => self.connecting_timed_out(index, NO_HANDSHAKE),
-            _ => self.connecting_timed_out(index, NO_CONNECTION),
+    fn check_at(&mut self, index: usize, at: Nanoseconds) {
+        if self.watched.len() <= index {
+            self.watched.resize(index + 1, Nanoseconds::MAX);
         }
-        self.replace_finished(index);
-        self.free(index);
-        let deadline = self.next_deadline(index).unwrap_or(Nanoseconds::MAX);
-        self.watch_deadline(index, deadline);
+        let before = std::mem::replace(&mut self.watched[index], at);
+        self.checks.remove(&(before, index));
+        self.checks.insert((at, index));
     }
 
-    /// Drops the overdue requests of a connection that the wire does not have. Those that are too late to send are shed.
-    pub(super) fn drop_unsent(&mut self, index: usize, missing: &str) {
-        let mut position = self.connections[index].passed;
-        while let Some(request) = self.connections[index].in_flight.get(position) {
-            if request.deadline > self.now {
-                position += 1;
-                continue;
-            }
-            let scheduled = request.from.filter(|_| !request.resent);
-            let outcome = if scheduled.is_some_and(|at| self.latest_send(at) <= self.now) {
-                Outcome::Shed
-            } else {
-                Outcome::TimedOut
-            };
-            let plan = self.shared.plan;
-            let detail = || match (outcome, plan.deadline) {
-                (Outcome::Shed, Some(deadline)) => {
-                    format!("no {missing} within {deadline:?} of its due time")
-                }
-                _ => format!("no {missing} within {:?}", plan.timeout),
-            };
-            if let Some(mut request) = self.connections[index].in_flight.remove(position) {
-                self.count(index, &mut request, outcome, detail);
-            }
-        }
+    /// The time of the earliest check; the end of time if there is none.
+    pub(super) fn next(&self) -> Nanoseconds {
+        self.checks.first().map_or(Nanoseconds::MAX, |&(at, _)| at)
     }
 
-    /// Gives up the overdue requests that the wire of an open connection has. It goes on without them if it can.
-    fn give_up_overdue(&mut self, index: usize) {
-        let now = self.now;
-        loop {
-            let connection = &mut self.connections[index];
-            let mut requests = connection.in_flight.iter();
-            let Some(position) = requests.position(|it| it.deadline <= now) else {
-                return;
-            };
-            if !connection.wire.cancel(position) {
-                let detail = self.no_response_in_time(index);
-                return self.failed_at(index, position, Outcome::TimedOut, || detail);
-            }
-            let Some(mut request) = self.take_passed(index, position) else {
-                return;
-            };
-            let detail = self.no_response_in_time(index);
-            self.count(index, &mut request, Outcome::TimedOut, || detail);
+    /// Takes a connection that is to be checked by `now`.
+    pub(super) fn take_due(&mut self, now: Nanoseconds) -> Option<usize> {
+        if self.next() > now {
+            return None;
         }
+        let (_, index) = self.checks.pop_first()?;
+        self.watched[index] = Nanoseconds::MAX;
+        Some(index)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_connection_is_checked_once_at_its_earliest_deadline() {
+        let mut deadlines = Deadlines::default();
+        for (index, at) in [(3, 50), (0, 40), (3, 60), (3, 30), (1, Nanoseconds::MAX)] {
+            deadlines.watch(index, at);
+        }
+        assert_eq!(deadlines.next(), 30);
+        assert_eq!(deadlines.take_due(29), None);
+        let due: Vec<usize> = std::iter::from_fn(|| deadlines.take_due(100)).collect();
+        assert_eq!(due, [3, 0]);
+        deadlines.watch(3, 60);
+        assert_eq!((deadlines.next(), deadlines.take_due(60)), (60, Some(3)));
+        assert_eq!(deadlines.next(), Nanoseconds::MAX);
     }
 
-    /// Why a request that was sent over that connection has timed out.
-    pub(super) fn no_response_in_time(&self, index: usize) -> String {
-        let plan = self.shared.plan;
-        let limits = match &self.flows {
-            None => Limits::of_every_request(),
-            Some(flows) => flows.limits(index - self.share.streams),
-        };
-        let longest = limits.timeout.unwrap_or(plan.timeout).min(plan.timeout);
-        match plan.deadline {
-            Some(deadline)
-                if self.deadline_binds_responses && limits.is_due && deadline < longest =>
-            {
-                format!("no whole response within {deadline:?} of its due time")
-            }
-            _ => format!("no whole response within {longest:?}"),
+    #[test]
+    fn a_deadline_binds_the_send_and_sometimes_the_response() {
+        for (deadline, deadline_binds_responses, due, send, response) in [
+            (20, false, 100, 120, 1110),
+            (20, true, 100, 120, 120),
+            (2000, true, 100, 2100, 1110),
+            (Nanoseconds::MAX, true, 100, Nanoseconds::MAX, 1110),
+        ] {
+            let limits = TimeLimits {
+                timeout: 1000,
+                deadline,
+                deadline_binds_responses,
+            };
+            assert_eq!(limits.latest_send(due), send);
+            assert_eq!(limits.latest_response(110, Some(due)), response);
+            assert_eq!(limits.latest_response(110, None), 1110);
         }
     }
 }

@@ -15,8 +15,13 @@ const AT_LEAST_EVERY: Nanoseconds = 10_000_000;
 const LOOK_EVERY: Nanoseconds = 1_000_000;
 
 /// The connections that a worker opens as its arrivals need them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Growth {
+    /// How many requests a connection carries at a time.
+    depth: usize,
+    /// How many connections of the load there are, and may be at most.
+    connections: usize,
+    most: usize,
     /// How many are being set up.
     setting_up: usize,
     /// How long it takes to set one up, and how long a request keeps its connection busy.
@@ -28,26 +33,36 @@ pub(super) struct Growth {
     are_needed: bool,
 }
 
-/// What needs connections.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Needs {
-    /// How many requests wait.
-    pub(super) waiting: u64,
-    /// How many requests a connection carries at a time.
-    pub(super) depth: usize,
-    /// How many connections there are, without those that are being set up.
-    pub(super) connections: usize,
-}
-
 impl Growth {
+    /// From `connections` to at most `most`, which carry `depth` requests at a time.
+    pub(super) fn new(connections: usize, most: usize, depth: usize) -> Self {
+        Self {
+            depth,
+            connections,
+            most,
+            setting_up: 0,
+            set_up: RecentMean::default(),
+            busy: RecentMean::default(),
+            next_look: 0,
+            last_opened: 0,
+            are_needed: false,
+        }
+    }
+
+    /// Whether there may be more connections.
+    #[inline]
+    pub(super) fn is_possible(&self) -> bool {
+        self.connections < self.most
+    }
+
+    /// A connection has been added.
+    pub(super) fn added(&mut self) {
+        self.connections += 1;
+    }
+
     /// The earliest instant at which [`Self::more`] may say something new.
     pub(super) fn next_look(&self) -> Nanoseconds {
         self.next_look
-    }
-
-    /// How many connections are being set up.
-    pub(super) fn setting_up(&self) -> usize {
-        self.setting_up
     }
 
     /// Whether connections are being set up because requests would wait longer for a busy one.
@@ -74,27 +89,31 @@ impl Growth {
         self.busy.add(now, took);
     }
 
-    /// How many connections to open now: enough for those that wait to be served within the time that opening one takes.
-    pub(super) fn more(&mut self, now: Nanoseconds, needs: Needs) -> usize {
+    /// How many connections to open now: enough for the requests that wait to be served within the time that opening one
+    /// takes.
+    pub(super) fn more(&mut self, now: Nanoseconds, waiting: u64) -> usize {
         self.next_look = now + LOOK_EVERY;
-        let one_each = needs.waiting.div_ceil(needs.depth as u64);
+        let one_each = waiting.div_ceil(self.depth as u64);
         let enough = match self.busy.get() {
             // Nothing shows yet that a connection will be free soon.
             None => one_each,
             Some(busy) => {
-                let set_up = self.set_up.get().unwrap_or(0.0).max(LEAST_SET_UP);
-                let enough = (one_each as f64 * busy / set_up).ceil() as u64;
-                one_each.min(enough.saturating_sub(needs.connections as u64))
+                let opening = self.set_up.get().unwrap_or(0.0).max(LEAST_SET_UP);
+                let enough = (one_each as f64 * busy / opening).ceil() as u64;
+                let ready = self.connections.saturating_sub(self.setting_up) as u64;
+                one_each.min(enough.saturating_sub(ready))
             }
         };
         self.are_needed = enough > 0;
         let is_time = now >= self.last_opened + AT_LEAST_EVERY;
-        let least = usize::from(is_time && needs.waiting > 0);
+        let least = usize::from(is_time && waiting > 0);
         let most = BEGIN_AT_ONCE.saturating_sub(self.setting_up);
+        let possible = self.most.saturating_sub(self.connections);
         let more = (enough.min(BEGIN_AT_ONCE as u64) as usize)
             .saturating_sub(self.setting_up)
             .max(least)
-            .min(most);
+            .min(most)
+            .min(possible);
         if more > 0 {
             self.last_opened = now;
         }
@@ -142,18 +161,12 @@ mod tests {
 
     /// How many connections are opened beside ten, 5 ms after the last one, if setting one up takes `set_up_ms`.
     fn opened(waiting: u64, busy_us: u64, set_up_ms: u64, depth: usize) -> usize {
-        let mut growth = Growth::default();
+        let mut growth = Growth::new(10, 1000, depth);
         growth.begins_set_up();
         growth.ends_set_up(200 * MS, Some(set_up_ms * MS));
         growth.served(200 * MS, busy_us * 1000);
         growth.last_opened = 200 * MS;
-        let connections = 10;
-        let needs = Needs {
-            waiting,
-            depth,
-            connections,
-        };
-        growth.more(205 * MS, needs)
+        growth.more(205 * MS, waiting)
     }
 
     #[test]
@@ -178,23 +191,24 @@ mod tests {
 
     #[test]
     fn if_requests_wait_at_all_a_connection_is_added_now_and_then() {
-        let mut growth = Growth::default();
+        let mut growth = Growth::new(10, 1000, 1);
         growth.served(0, 100_000);
         growth.last_opened = 100 * MS;
-        let needs = Needs {
-            waiting: 3,
-            depth: 1,
-            connections: 10,
-        };
         assert_eq!(
-            [109, 110, 111, 120].map(|at| growth.more(at * MS, needs)),
+            [109, 110, 111, 120].map(|at| growth.more(at * MS, 3)),
             [0, 1, 0, 1]
         );
-        let nothing = Needs {
-            waiting: 0,
-            ..needs
-        };
-        assert_eq!(growth.more(200 * MS, nothing), 0);
+        assert_eq!(growth.more(200 * MS, 0), 0);
+    }
+
+    #[test]
+    fn there_are_never_more_connections_than_allowed() {
+        let mut growth = Growth::new(10, 12, 1);
+        let more = growth.more(200 * MS, 50);
+        assert_eq!(more, 2);
+        (0..more).for_each(|_| growth.added());
+        assert!(!growth.is_possible());
+        assert_eq!(growth.more(300 * MS, 50), 0);
     }
 
     #[test]

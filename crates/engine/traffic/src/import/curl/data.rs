@@ -1,15 +1,11 @@
 //! What a command sends: data, fields and parts.
 
-use super::{CurlError, Files};
-use crate::import::scenario::{Content, Part};
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
+use percent_encoding::percent_encode;
 
-/// What curl leaves as it is in encoded data.
-const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'~');
+use super::Files;
+use crate::import::ImportError;
+use crate::import::scenario::{Content, Part};
+use crate::target::UNRESERVED;
 
 /// The data of several options, which are joined.
 #[derive(Default)]
@@ -35,7 +31,11 @@ impl Data {
     }
 
     /// `--data`: of a file, line ends are left out.
-    pub(super) fn ascii(&mut self, value: Vec<u8>, files: &mut dyn Files) -> Result<(), CurlError> {
+    pub(super) fn ascii(
+        &mut self,
+        value: Vec<u8>,
+        files: &mut dyn Files,
+    ) -> Result<(), ImportError> {
         let bytes = match value.strip_prefix(b"@") {
             None => value,
             Some(name) => {
@@ -49,7 +49,7 @@ impl Data {
     }
 
     /// `--data-binary`, and `--json`, which is joined without `&`.
-    pub(super) fn binary(&mut self, value: Vec<u8>, is_separate: bool) -> Result<(), CurlError> {
+    pub(super) fn binary(&mut self, value: Vec<u8>, is_separate: bool) -> Result<(), ImportError> {
         let source = match value.strip_prefix(b"@") {
             None => Source::Bytes(value),
             Some(name) => Source::File(file_name(name)?),
@@ -59,7 +59,11 @@ impl Data {
     }
 
     /// `--data-urlencode`: `text`, `=text`, `name=text`, `@file` or `name@file`.
-    pub(super) fn encoded(&mut self, value: &[u8], files: &mut dyn Files) -> Result<(), CurlError> {
+    pub(super) fn encoded(
+        &mut self,
+        value: &[u8],
+        files: &mut dyn Files,
+    ) -> Result<(), ImportError> {
         let at = value.iter().position(|byte| matches!(byte, b'=' | b'@'));
         let (name, content) = match at {
             None => (&b""[..], value.to_vec()),
@@ -85,7 +89,7 @@ impl Data {
     }
 
     /// The joined data as a body. One file alone stays a file.
-    pub(super) fn content(self, files: &mut dyn Files) -> Result<Content, CurlError> {
+    pub(super) fn content(self, files: &mut dyn Files) -> Result<Content, ImportError> {
         if let [
             Piece {
                 bytes: Source::File(name),
@@ -99,7 +103,7 @@ impl Data {
     }
 
     /// The joined data.
-    pub(super) fn bytes(self, files: &mut dyn Files) -> Result<Vec<u8>, CurlError> {
+    pub(super) fn bytes(self, files: &mut dyn Files) -> Result<Vec<u8>, ImportError> {
         let mut all = Vec::new();
         for (number, piece) in self.pieces.into_iter().enumerate() {
             if number > 0 && piece.is_separate {
@@ -115,20 +119,18 @@ impl Data {
 }
 
 /// `--form`: `name=value`, `name=@file;type=media/type` or `name=<file`.
-pub(super) fn part(value: &str, files: &mut dyn Files) -> Result<Part, CurlError> {
-    let refused = |why| CurlError::Part(value.to_owned(), why);
+pub(super) fn part(value: &str, files: &mut dyn Files) -> Result<Part, ImportError> {
     let (name, content) = value
         .split_once('=')
-        .ok_or_else(|| refused("write NAME=VALUE or NAME=@FILE"))?;
+        .ok_or_else(|| wrong_part(value, "write NAME=VALUE or NAME=@FILE"))?;
     if let Some(rest) = content.strip_prefix('@') {
         let (file, settings) = quoted_or_plain(rest, &[';', ','])?;
         let media_type = match settings.strip_prefix(";type=") {
             _ if settings.is_empty() => None,
             Some(media_type) if !media_type.contains(";filename=") => Some(media_type.into()),
             _ => {
-                return Err(refused(
-                    "of a file, Prony sends the name, the content and a type",
-                ));
+                let why = "of a file, Prony sends the name, the content and a type";
+                return Err(wrong_part(value, why));
             }
         };
         check_file_name(&file)?;
@@ -138,22 +140,24 @@ pub(super) fn part(value: &str, files: &mut dyn Files) -> Result<Part, CurlError
         Some(rest) => {
             let (file, settings) = quoted_or_plain(rest, &[';'])?;
             let bytes = read(file.as_bytes(), files)?;
-            let text = String::from_utf8(bytes)
-                .map_err(|_| refused("the file is not UTF-8; send it with @ instead of <"))?;
+            let text = String::from_utf8(bytes).map_err(|_| {
+                wrong_part(value, "the file is not UTF-8; send it with @ instead of <")
+            })?;
             (text, settings)
         }
         None => quoted_or_plain(content, &[';'])?,
     };
     match settings {
         "" => Ok(Part::Value(name.into(), text.into())),
-        _ => Err(refused(
-            "Prony sends values without a type; remove what is behind `;`, or use --form-string",
-        )),
+        _ => {
+            let why = "Prony sends values without a type; remove what is behind `;`, or use --form-string";
+            Err(wrong_part(value, why))
+        }
     }
 }
 
 /// A text between quotes or up to one of `ends`, and what is behind it.
-fn quoted_or_plain<'a>(text: &'a str, ends: &[char]) -> Result<(String, &'a str), CurlError> {
+fn quoted_or_plain<'a>(text: &'a str, ends: &[char]) -> Result<(String, &'a str), ImportError> {
     let Some(rest) = text.strip_prefix('"') else {
         let end = text.find(ends).unwrap_or(text.len());
         return Ok((text[..end].to_owned(), &text[end..]));
@@ -171,32 +175,35 @@ fn quoted_or_plain<'a>(text: &'a str, ends: &[char]) -> Result<(String, &'a str)
             c => out.push(c),
         }
     }
-    Err(CurlError::Part(text.to_owned(), "its quote is not closed"))
+    Err(wrong_part(text, "its quote is not closed"))
 }
 
-fn read(name: &[u8], files: &mut dyn Files) -> Result<Vec<u8>, CurlError> {
+fn read(name: &[u8], files: &mut dyn Files) -> Result<Vec<u8>, ImportError> {
     let name = file_name(name)?;
-    let cannot = |reason| CurlError::File {
-        name: name.clone(),
-        reason,
-    };
-    files.read(&name).map_err(cannot)
+    files.read(&name).map_err(|why| unreadable(&name, &why))
 }
 
-fn file_name(name: &[u8]) -> Result<String, CurlError> {
+fn file_name(name: &[u8]) -> Result<String, ImportError> {
     let name = super::text(name)?;
     check_file_name(&name)?;
     Ok(name)
 }
 
-fn check_file_name(name: &str) -> Result<(), CurlError> {
-    let why = match name {
-        "" => "its name is missing after `@`",
-        "-" => "standard input cannot be read for each request; name a file",
-        _ => return Ok(()),
-    };
-    Err(CurlError::File {
-        name: name.to_owned(),
-        reason: why.to_owned(),
-    })
+fn check_file_name(name: &str) -> Result<(), ImportError> {
+    match name {
+        "" => Err(unreadable(name, "its name is missing after `@`")),
+        "-" => {
+            let why = "standard input cannot be read for each request; name a file";
+            Err(unreadable(name, why))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn unreadable(name: &str, why: &str) -> ImportError {
+    format!("cannot read the file `{name}` of the command: {why}").into()
+}
+
+pub(super) fn wrong_part(part: &str, why: &str) -> ImportError {
+    format!("the part `{part}` of the form: {why}").into()
 }

@@ -6,18 +6,12 @@ mod request;
 #[cfg(test)]
 mod tests;
 
-use crate::import::scenario::{Content, MethodError, Part, Scenario};
-use crate::import::shell::{self, ShellError};
-use crate::import::url::UrlError;
-use crate::import::{Imported, MAX_INPUT_BYTES};
+use super::scenario::{Content, Part, Scenario};
+use super::{ImportError, Imported, MAX_INPUT_BYTES, refuse, shell};
 
 /// Reads the files that a command names with `@`.
 pub trait Files {
-    /// What is in a file.
-    ///
-    /// # Errors
-    ///
-    /// Why it cannot be read.
+    /// What is in a file, or why it cannot be read.
     fn read(&mut self, name: &str) -> Result<Vec<u8>, String>;
 }
 
@@ -31,82 +25,33 @@ impl Files for NoFiles {
     }
 }
 
-/// Why a text is not a curl command that Prony can send.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
-pub enum CurlError {
-    #[error("the command is empty; copy a request from the browser as cURL")]
-    Empty,
-    #[error("the command is longer than {} MiB", MAX_INPUT_BYTES >> 20)]
-    TooLong,
-    #[error("the command must begin with `curl`, not with `{0}`")]
-    NotCurl(String),
-    #[error(
-        "this is a command for PowerShell; copy it from the browser as cURL (bash) or cURL (POSIX)"
-    )]
-    PowerShell,
-    #[error(transparent)]
-    Shell(#[from] ShellError),
-    #[error("{option} of curl: {advice}")]
-    Option {
-        option: String,
-        advice: &'static str,
-    },
-    #[error("{0} of curl needs a value behind it")]
-    NoValue(String),
-    #[error("the command has no URL")]
-    NoUrl,
-    #[error("the command has several URLs ({0}), but Prony reads one request; leave one")]
-    Urls(String),
-    #[error(transparent)]
-    Url(#[from] UrlError),
-    #[error(
-        "curl expands the brackets in `{0}`; write --globoff if they are part of the URL, or write one URL without them"
-    )]
-    Glob(String),
-    #[error(transparent)]
-    Method(#[from] MethodError),
-    #[error("the header `{0}` has no colon; write `Name: value`")]
-    Header(String),
-    #[error("-H {0}: Prony does not read headers from files; write each with -H 'Name: value'")]
-    HeaderFile(String),
-    #[error(
-        "-b {0}: Prony does not read cookies from files; write them with -b 'NAME=VALUE; NAME=VALUE'"
-    )]
-    CookieFile(String),
-    #[error("curl would ask for the password of `{0}`; write -u '{0}:PASSWORD'")]
-    NoPassword(String),
-    #[error("the part `{0}` of the form: {1}")]
-    Part(String, &'static str),
-    #[error("{0} and {1} exclude each other, as in curl; remove one")]
-    Conflict(&'static str, &'static str),
-    #[error("cannot read the file `{name}` of the command: {reason}")]
-    File { name: String, reason: String },
-    #[error("`{0}` is not UTF-8; only bodies may be other bytes")]
-    NotUtf8(String),
-}
-
 /// Reads the request of a curl command with the quotes of bash.
-///
-/// # Errors
-///
-/// The command is not one that curl or bash understands, or has something that Prony does not send.
-pub fn curl(command: &str, files: &mut dyn Files) -> Result<Imported, CurlError> {
+pub fn curl(command: &str, files: &mut dyn Files) -> Result<Imported, ImportError> {
     if command.len() > MAX_INPUT_BYTES {
-        return Err(CurlError::TooLong);
+        return refuse(format!(
+            "the command is longer than {} MiB",
+            MAX_INPUT_BYTES >> 20
+        ));
     }
     let command = command.trim_start_matches('\u{feff}');
     if is_for_powershell(command) {
-        return Err(CurlError::PowerShell);
+        return refuse(
+            "this is a command for PowerShell; copy it from the browser as cURL (bash) or cURL (POSIX)",
+        );
     }
     let words = shell::words(command)?;
-    let (program, words) = words.split_first().ok_or(CurlError::Empty)?;
+    let Some((program, words)) = words.split_first() else {
+        return refuse("the command is empty; copy a request from the browser as cURL");
+    };
     let program = text(program)?;
     if !matches!(program.rsplit('/').next(), Some("curl" | "curl.exe")) {
-        return Err(CurlError::NotCurl(program));
+        return refuse(format!(
+            "the command must begin with `curl`, not with `{program}`"
+        ));
     }
-    let entry = request::entry(options::read(words)?, files)?;
-    let files = files_of(&entry.content)
+    let entry = options::read(words, files)?.entry(files)?;
+    let files = files_of(&entry.content).into_iter();
+    let files = files
         .map(|name| format!("the request reads the file {name} from the folder of the Hurl file"));
     let chunked = entry.options.note_on_chunks().map(str::to_owned);
     let notes = chunked.into_iter().chain(files).collect();
@@ -130,23 +75,23 @@ fn is_for_powershell(command: &str) -> bool {
 }
 
 /// The files that stay files.
-fn files_of(content: &Content) -> impl Iterator<Item = &str> {
-    let body = match content {
-        Content::File(name) => name.literal(),
-        _ => None,
-    };
-    let parts = match content {
-        Content::Multipart(parts) => parts.as_slice(),
-        _ => &[],
-    };
-    let of_parts = parts.iter().filter_map(|part| match part {
-        Part::File(_, name, _) => name.literal(),
-        Part::Value(..) => None,
-    });
-    body.into_iter().chain(of_parts)
+fn files_of(content: &Content) -> Vec<&str> {
+    match content {
+        Content::File(name) => name.literal().into_iter().collect(),
+        Content::Multipart(parts) => {
+            let files = parts.iter().filter_map(|part| match part {
+                Part::File(_, name, _) => name.literal(),
+                Part::Value(..) => None,
+            });
+            files.collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
-fn text(bytes: &[u8]) -> Result<String, CurlError> {
-    let lossy = || String::from_utf8_lossy(bytes).into_owned();
-    String::from_utf8(bytes.to_vec()).map_err(|_| CurlError::NotUtf8(lossy()))
+fn text(bytes: &[u8]) -> Result<String, ImportError> {
+    String::from_utf8(bytes.to_vec()).map_err(|_| {
+        let text = String::from_utf8_lossy(bytes);
+        format!("`{text}` is not UTF-8; only bodies may be other bytes").into()
+    })
 }

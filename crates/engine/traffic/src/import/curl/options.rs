@@ -1,54 +1,25 @@
 //! The options of curl: which change the request, which mean nothing for it, and which Prony refuses.
 
-use super::CurlError;
+use prony_hurl::ast::FlagOption;
 
-/// An option that changes the request, or a URL.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Given {
-    Flag(Flag),
-    Value(Value, Vec<u8>),
-}
+use super::request::{Command, Take, VALUES};
+use super::{Files, text};
+use crate::import::{ImportError, refuse};
 
 /// Options without a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flag {
     Get,
     Head,
-    Compressed,
-    Insecure,
-    Http11,
-    Http2,
-    Http2PriorKnowledge,
     GlobOff,
-    PathAsIs,
-    Location,
-    LocationTrusted,
-}
-
-/// Options with a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Value {
-    Url,
-    Method,
-    Header,
-    Data,
-    DataRaw,
-    DataBinary,
-    DataUrlEncode,
-    Json,
-    Form,
-    FormString,
-    User,
-    Bearer,
-    Cookie,
-    UserAgent,
-    Referer,
+    /// Hurl has it, too.
+    Hurl(FlagOption),
 }
 
 #[derive(Clone, Copy)]
 enum Kind {
     Flag(Flag),
-    Value(Value),
+    Value(Take),
     /// It does not change the request.
     IgnoredFlag,
     /// It has a value, and does not change the request.
@@ -57,235 +28,169 @@ enum Kind {
     Refused(&'static str),
 }
 
-use Kind::{IgnoredFlag, IgnoredValue, Refused};
-
-const REMOVE: &str = "Prony cannot do what it asks for; remove it from the command";
-const OF_LOAD: &str = "remove it from the command; `prony load` has a flag of its own for that";
-const UPLOAD: &str = "write -X PUT and --data-binary @FILE instead";
-const SEVERAL: &str = "Prony reads one request from a command; import each command";
-
-/// Long name, short name and kind of each option that is known.
-const OPTIONS: &[(&str, Option<u8>, Kind)] = &[
+const FLAGS: &[(&str, Flag)] = &[
+    ("--compressed", Flag::Hurl(FlagOption::Compressed)),
+    ("--get -G", Flag::Get),
+    ("--globoff -g", Flag::GlobOff),
+    ("--head -I", Flag::Head),
+    ("--http1.1", Flag::Hurl(FlagOption::Http11)),
+    ("--http2", Flag::Hurl(FlagOption::Http2)),
     (
-        "anyauth",
-        None,
-        Refused("write --basic if the server wants a password"),
+        "--http2-prior-knowledge",
+        Flag::Hurl(FlagOption::Http2PriorKnowledge),
     ),
-    ("basic", None, IgnoredFlag),
-    ("cacert", None, Refused(OF_LOAD)),
-    ("cert", Some(b'E'), Refused(OF_LOAD)),
-    ("compressed", None, Kind::Flag(Flag::Compressed)),
-    ("config", Some(b'K'), Refused(REMOVE)),
-    ("connect-timeout", None, IgnoredValue),
-    ("connect-to", None, Refused(REMOVE)),
-    ("cookie", Some(b'b'), Kind::Value(Value::Cookie)),
-    ("cookie-jar", Some(b'c'), IgnoredValue),
-    ("create-dirs", None, IgnoredFlag),
-    ("data", Some(b'd'), Kind::Value(Value::Data)),
-    ("data-ascii", None, Kind::Value(Value::Data)),
-    ("data-binary", None, Kind::Value(Value::DataBinary)),
-    ("data-raw", None, Kind::Value(Value::DataRaw)),
-    ("data-urlencode", None, Kind::Value(Value::DataUrlEncode)),
+    ("--insecure -k", Flag::Hurl(FlagOption::Insecure)),
+    ("--location -L", Flag::Hurl(FlagOption::FollowLocation)),
     (
-        "digest",
-        None,
-        Refused("of the ways to send a password, Prony has --basic"),
+        "--location-trusted",
+        Flag::Hurl(FlagOption::FollowLocationTrusted),
     ),
-    ("disable", Some(b'q'), IgnoredFlag),
-    ("dump-header", Some(b'D'), IgnoredValue),
-    ("fail", Some(b'f'), IgnoredFlag),
-    ("fail-early", None, IgnoredFlag),
-    ("fail-with-body", None, IgnoredFlag),
-    ("form", Some(b'F'), Kind::Value(Value::Form)),
-    ("form-string", None, Kind::Value(Value::FormString)),
-    ("get", Some(b'G'), Kind::Flag(Flag::Get)),
-    ("globoff", Some(b'g'), Kind::Flag(Flag::GlobOff)),
-    ("head", Some(b'I'), Kind::Flag(Flag::Head)),
-    ("header", Some(b'H'), Kind::Value(Value::Header)),
-    (
-        "http1.0",
-        Some(b'0'),
-        Refused("Prony has --http1.1 and --http2"),
-    ),
-    ("http1.1", None, Kind::Flag(Flag::Http11)),
-    ("http2", None, Kind::Flag(Flag::Http2)),
-    (
-        "http2-prior-knowledge",
-        None,
-        Kind::Flag(Flag::Http2PriorKnowledge),
-    ),
-    ("http3", None, Refused("Prony has --http1.1 and --http2")),
-    (
-        "http3-only",
-        None,
-        Refused("Prony has --http1.1 and --http2"),
-    ),
-    ("include", Some(b'i'), IgnoredFlag),
-    ("insecure", Some(b'k'), Kind::Flag(Flag::Insecure)),
-    ("ipv4", Some(b'4'), IgnoredFlag),
-    ("ipv6", Some(b'6'), IgnoredFlag),
-    ("json", None, Kind::Value(Value::Json)),
-    ("keepalive-time", None, IgnoredValue),
-    ("key", None, Refused(OF_LOAD)),
-    ("location", Some(b'L'), Kind::Flag(Flag::Location)),
-    ("location-trusted", None, Kind::Flag(Flag::LocationTrusted)),
-    ("max-redirs", None, IgnoredValue),
-    ("max-time", Some(b'm'), IgnoredValue),
-    (
-        "negotiate",
-        None,
-        Refused("of the ways to send a password, Prony has --basic"),
-    ),
-    (
-        "netrc",
-        Some(b'n'),
-        Refused("write the password with --user"),
-    ),
-    ("next", Some(b':'), Refused(SEVERAL)),
-    ("no-buffer", Some(b'N'), IgnoredFlag),
-    ("no-keepalive", None, IgnoredFlag),
-    ("no-progress-meter", None, IgnoredFlag),
-    (
-        "ntlm",
-        None,
-        Refused("of the ways to send a password, Prony has --basic"),
-    ),
-    ("oauth2-bearer", None, Kind::Value(Value::Bearer)),
-    ("output", Some(b'o'), IgnoredValue),
-    ("output-dir", None, IgnoredValue),
-    ("path-as-is", None, Kind::Flag(Flag::PathAsIs)),
-    ("progress-bar", Some(b'#'), IgnoredFlag),
-    ("proxy", Some(b'x'), Refused(REMOVE)),
-    (
-        "range",
-        Some(b'r'),
-        Refused("write the header: -H 'Range: bytes=0-99'"),
-    ),
-    ("referer", Some(b'e'), Kind::Value(Value::Referer)),
-    ("remote-header-name", Some(b'J'), IgnoredFlag),
-    ("remote-name", Some(b'O'), IgnoredFlag),
-    ("request", Some(b'X'), Kind::Value(Value::Method)),
-    ("resolve", None, Refused(REMOVE)),
-    ("retry", None, IgnoredValue),
-    ("retry-all-errors", None, IgnoredFlag),
-    ("retry-connrefused", None, IgnoredFlag),
-    ("retry-delay", None, IgnoredValue),
-    ("retry-max-time", None, IgnoredValue),
-    ("show-error", Some(b'S'), IgnoredFlag),
-    ("show-headers", None, IgnoredFlag),
-    ("silent", Some(b's'), IgnoredFlag),
-    ("stderr", None, IgnoredValue),
-    ("styled-output", None, IgnoredFlag),
-    ("tcp-nodelay", None, IgnoredFlag),
-    ("trace", None, IgnoredValue),
-    ("trace-ascii", None, IgnoredValue),
-    ("trace-time", None, IgnoredFlag),
-    ("unix-socket", None, Refused(OF_LOAD)),
-    ("upload-file", Some(b'T'), Refused(UPLOAD)),
-    ("url", None, Kind::Value(Value::Url)),
-    ("user", Some(b'u'), Kind::Value(Value::User)),
-    ("user-agent", Some(b'A'), Kind::Value(Value::UserAgent)),
-    ("verbose", Some(b'v'), IgnoredFlag),
-    ("write-out", Some(b'w'), IgnoredValue),
+    ("--path-as-is", Flag::Hurl(FlagOption::PathAsIs)),
 ];
 
+const IGNORED_FLAGS: &str = "\
+    --basic --create-dirs --disable -q --fail -f --fail-early --fail-with-body --include -i --ipv4 -4 \
+    --ipv6 -6 --no-buffer -N --no-keepalive --no-progress-meter --progress-bar -# --remote-header-name \
+    -J --remote-name -O --retry-all-errors --retry-connrefused --show-error -S --show-headers --silent \
+    -s --styled-output --tcp-nodelay --trace-time --verbose -v";
+
+const IGNORED_VALUES: &str = "\
+    --connect-timeout --cookie-jar -c --dump-header -D --keepalive-time --max-redirs --max-time -m \
+    --output -o --output-dir --retry --retry-delay --retry-max-time --stderr --trace --trace-ascii \
+    --write-out -w";
+
+const REFUSED: &[(&str, &str)] = &[
+    ("--anyauth", "write --basic if the server wants a password"),
+    (
+        "--cacert --cert -E --key --unix-socket",
+        "remove it from the command; `prony load` has a flag of its own for that",
+    ),
+    (
+        "--digest --negotiate --ntlm",
+        "of the ways to send a password, Prony has --basic",
+    ),
+    (
+        "--http1.0 -0 --http3 --http3-only",
+        "Prony has --http1.1 and --http2",
+    ),
+    ("--netrc -n", "write the password with --user"),
+    (
+        "--next -:",
+        "Prony reads one request from a command; import each command",
+    ),
+    ("--range -r", "write the header: -H 'Range: bytes=0-99'"),
+    (
+        "--upload-file -T",
+        "write -X PUT and --data-binary @FILE instead",
+    ),
+];
+
+impl Kind {
+    fn of(name: &str) -> Self {
+        let is_in = |options: &str| {
+            let mut names = options.split_whitespace();
+            names.any(|it| it == name)
+        };
+        if let Some((_, flag)) = FLAGS.iter().find(|(options, _)| is_in(options)) {
+            Self::Flag(*flag)
+        } else if let Some((_, value)) = VALUES.iter().find(|(options, _)| is_in(options)) {
+            Self::Value(*value)
+        } else if is_in(IGNORED_FLAGS) {
+            Self::IgnoredFlag
+        } else if is_in(IGNORED_VALUES) {
+            Self::IgnoredValue
+        } else {
+            let refused = REFUSED.iter().find(|(options, _)| is_in(options));
+            let unknown = "Prony cannot do what it asks for; remove it from the command";
+            Self::Refused(refused.map_or(unknown, |(_, advice)| advice))
+        }
+    }
+}
+
 /// Reads the words behind `curl`.
-pub(super) fn read(words: &[Vec<u8>]) -> Result<Vec<Given>, CurlError> {
-    let mut given = Vec::new();
+pub(super) fn read(words: &[Vec<u8>], files: &mut dyn Files) -> Result<Command, ImportError> {
+    let mut command = Command::default();
     let mut words = words.iter().map(Vec::as_slice);
     let mut are_options_over = false;
     while let Some(word) = words.next() {
         match word {
-            _ if are_options_over => given.push(Given::Value(Value::Url, word.to_vec())),
+            _ if are_options_over => command.urls.push(text(word)?),
             b"--" => are_options_over = true,
-            [b'-', b'-', name @ ..] => long(name, &mut words, &mut given)?,
-            [b'-', letters @ ..] if !letters.is_empty() => short(letters, &mut words, &mut given)?,
-            url => given.push(Given::Value(Value::Url, url.to_vec())),
+            [b'-', b'-', name @ ..] => {
+                let name = format!("--{}", String::from_utf8_lossy(name));
+                option(&name, || words.next(), &mut command, files)?;
+            }
+            [b'-', letters @ ..] if !letters.is_empty() => {
+                short(letters, &mut words, &mut command, files)?;
+            }
+            url => command.urls.push(text(url)?),
         }
     }
-    Ok(given)
-}
-
-fn long<'a>(
-    name: &[u8],
-    words: &mut impl Iterator<Item = &'a [u8]>,
-    given: &mut Vec<Given>,
-) -> Result<(), CurlError> {
-    let shown = format!("--{}", String::from_utf8_lossy(name));
-    let found = OPTIONS.iter().find(|(long, ..)| long.as_bytes() == name);
-    let kind = found.map_or(Refused(REMOVE), |(_, _, kind)| *kind);
-    match kind {
-        Kind::Flag(flag) => given.push(Given::Flag(flag)),
-        Kind::Value(value) => given.push(Given::Value(value, required(words.next(), &shown)?)),
-        IgnoredFlag => {}
-        IgnoredValue => drop(required(words.next(), &shown)?),
-        Refused(advice) => return Err(refusal(shown, advice)),
-    }
-    Ok(())
+    Ok(command)
 }
 
 /// `-sSXPOST`: letters of which the last may have a value, here or in the next word.
 fn short<'a>(
-    letters: &[u8],
+    letters: &'a [u8],
     words: &mut impl Iterator<Item = &'a [u8]>,
-    given: &mut Vec<Given>,
-) -> Result<(), CurlError> {
-    for (at, letter) in letters.iter().enumerate() {
-        let shown = format!("-{}", char::from(*letter));
-        let found = OPTIONS.iter().find(|(_, short, _)| *short == Some(*letter));
-        let kind = found.map_or(Refused(REMOVE), |(_, _, kind)| *kind);
-        let mut value = || match &letters[at + 1..] {
-            [] => required(words.next(), &shown),
-            rest => Ok(rest.to_vec()),
+    command: &mut Command,
+    files: &mut dyn Files,
+) -> Result<(), ImportError> {
+    let mut rest = letters;
+    while let [letter, more @ ..] = rest {
+        rest = more;
+        let value = || match std::mem::take(&mut rest) {
+            [] => words.next(),
+            value => Some(value),
         };
-        match kind {
-            Kind::Flag(flag) => given.push(Given::Flag(flag)),
-            IgnoredFlag => {}
-            Kind::Value(option) => {
-                given.push(Given::Value(option, value()?));
-                return Ok(());
-            }
-            IgnoredValue => return value().map(drop),
-            Refused(advice) => return Err(refusal(shown, advice)),
-        }
+        option(&format!("-{}", char::from(*letter)), value, command, files)?;
     }
     Ok(())
 }
 
-fn required(value: Option<&[u8]>, option: &str) -> Result<Vec<u8>, CurlError> {
-    let missing = || CurlError::NoValue(option.to_owned());
-    value.map(<[u8]>::to_vec).ok_or_else(missing)
-}
-
-fn refusal(option: String, advice: &'static str) -> CurlError {
-    CurlError::Option { option, advice }
+/// Heeds an option. One with a value takes it.
+fn option<'a>(
+    name: &str,
+    value: impl FnOnce() -> Option<&'a [u8]>,
+    command: &mut Command,
+    files: &mut dyn Files,
+) -> Result<(), ImportError> {
+    let required = || {
+        let value = value().map(<[u8]>::to_vec);
+        value.ok_or_else(|| format!("{name} of curl needs a value behind it"))
+    };
+    match Kind::of(name) {
+        Kind::Flag(flag) => command.flags.push(flag),
+        Kind::Value(take) => take(command, required()?, files)?,
+        Kind::IgnoredFlag => {}
+        Kind::IgnoredValue => drop(required()?),
+        Kind::Refused(advice) => return refuse(format!("{name} of curl: {advice}")),
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::import::NoFiles;
 
-    fn given(words: &[&str]) -> Result<Vec<Given>, String> {
+    fn given(words: &[&str]) -> Result<Command, String> {
         let words: Vec<Vec<u8>> = words.iter().map(|word| word.as_bytes().to_vec()).collect();
-        read(&words).map_err(|error| error.to_string())
+        read(&words, &mut NoFiles).map_err(|error| error.to_string())
     }
 
     #[test]
     fn short_options_may_be_joined() {
-        let value = |value, text: &str| Given::Value(value, text.as_bytes().to_vec());
-        assert_eq!(
-            given(&["-sSkXPOST", "-H", "a: b", "-da=b", "--", "-u"]),
-            Ok(vec![
-                Given::Flag(Flag::Insecure),
-                value(Value::Method, "POST"),
-                value(Value::Header, "a: b"),
-                value(Value::Data, "a=b"),
-                value(Value::Url, "-u"),
-            ])
-        );
+        let command = given(&["-sSkXPOST", "-H", "a: b", "-da=b", "--", "-u"]).expect("options");
+        assert_eq!(command.flags, [Flag::Hurl(FlagOption::Insecure)]);
+        assert_eq!(command.method.as_deref(), Some("POST"));
+        assert_eq!(command.headers, [("a".into(), "b".into())]);
+        assert_eq!(command.data.bytes(&mut NoFiles), Ok(b"a=b".to_vec()));
+        assert_eq!(command.urls, ["-u"]);
         let ignored = ["-so", "file", "-w", "%{http_code}", "--max-time=5"];
         assert!(given(&ignored).is_err());
-        assert_eq!(given(&ignored[..4]), Ok(vec![]));
+        let command = given(&ignored[..4]).expect("options");
+        assert!(command.flags.is_empty() && command.urls.is_empty());
     }
 
     #[test]
@@ -298,7 +203,7 @@ mod tests {
             (&["-d"], "-d of curl needs a value"),
             (&["--header"], "--header of curl needs a value"),
         ] {
-            let error = given(words).expect_err("refused");
+            let error = given(words).err().expect("refused");
             assert!(error.contains(message), "{error}");
         }
     }

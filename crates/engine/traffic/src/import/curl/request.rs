@@ -1,29 +1,28 @@
 //! The request that options of curl describe.
 
 use percent_encoding::percent_decode_str;
+use prony_hurl::ast::FlagOption;
 
 use super::data::{self, Data};
-use super::options::{Flag, Given, Value};
-use super::{CurlError, Files, text};
-use crate::import::scenario::{
-    Content, Entry, Method, Options, Part, Redirects, Text, Version, has_header,
-};
+use super::options::Flag;
+use super::{Files, text};
+use crate::import::scenario::{Content, Entry, Options, Part, Text, has_header, is_named, method};
 use crate::import::url::Url;
+use crate::import::write::FORM;
+use crate::import::{ImportError, refuse};
 
 /// The content codings that `--compressed` of curl accepts.
 const CODINGS: &str = "deflate, gzip, br, zstd";
 
-const FORM: &str = "application/x-www-form-urlencoded";
-
 /// What the options say.
 #[derive(Default)]
-struct Command {
-    urls: Vec<String>,
-    method: Option<Method>,
-    headers: Vec<(Text, Text)>,
+pub(super) struct Command {
+    pub(super) urls: Vec<String>,
+    pub(super) method: Option<String>,
+    pub(super) headers: Vec<(Text, Text)>,
     /// Headers that curl is not to send, in small letters.
     removed: Vec<String>,
-    data: Data,
+    pub(super) data: Data,
     parts: Vec<Part>,
     is_json: bool,
     /// `user:password`
@@ -32,66 +31,86 @@ struct Command {
     cookies: Vec<String>,
     user_agent: Option<String>,
     referer: Option<String>,
-    flags: Vec<Flag>,
+    pub(super) flags: Vec<Flag>,
     /// Whether curl is to send the body in chunks.
     is_chunked: bool,
 }
 
-/// The entry of a command, with an expected status of any kind.
-pub(super) fn entry(given: Vec<Given>, files: &mut dyn Files) -> Result<Entry, CurlError> {
-    let mut command = Command::default();
-    for one in given {
-        match one {
-            Given::Flag(flag) => command.flags.push(flag),
-            Given::Value(option, value) => command.set(option, value, files)?,
-        }
-    }
-    command.entry(files)
+/// What an option does with its value.
+pub(super) type Take = fn(&mut Command, Vec<u8>, &mut dyn Files) -> Result<(), ImportError>;
+
+/// The options with a value that change the request.
+pub(super) const VALUES: &[(&str, Take)] = &[
+    ("--cookie -b", |command, value, _| {
+        command.cookie(text(&value)?)
+    }),
+    ("--data -d --data-ascii", |command, value, files| {
+        command.data.ascii(value, files)
+    }),
+    ("--data-binary", |command, value, _| {
+        command.data.binary(value, true)
+    }),
+    ("--data-raw", |command, value, _| {
+        command.data.raw(value);
+        Ok(())
+    }),
+    ("--data-urlencode", |command, value, files| {
+        command.data.encoded(&value, files)
+    }),
+    ("--form -F", |command, value, files| {
+        command.parts.push(data::part(&text(&value)?, files)?);
+        Ok(())
+    }),
+    ("--form-string", |command, value, _| {
+        let value = text(&value)?;
+        let pair = value.split_once('=');
+        let (name, value) = pair.ok_or_else(|| data::wrong_part(&value, "write NAME=VALUE"))?;
+        command.parts.push(Part::Value(name.into(), value.into()));
+        Ok(())
+    }),
+    ("--header -H", |command, value, _| {
+        command.header(&text(&value)?)
+    }),
+    ("--json", |command, value, _| {
+        command.is_json = true;
+        command.data.binary(value, false)
+    }),
+    ("--oauth2-bearer", |command, value, _| {
+        set(&mut command.bearer, &value)
+    }),
+    ("--referer -e", |command, value, _| {
+        let value = text(&value)?;
+        let url = value.strip_suffix(";auto").unwrap_or(&value);
+        command.referer = Some(url.to_owned());
+        Ok(())
+    }),
+    ("--request -X", |command, value, _| {
+        command.method = Some(method(&text(&value)?)?);
+        Ok(())
+    }),
+    ("--url", |command, value, _| {
+        command.urls.push(text(&value)?);
+        Ok(())
+    }),
+    ("--user -u", |command, value, _| {
+        set(&mut command.user, &value)
+    }),
+    ("--user-agent -A", |command, value, _| {
+        set(&mut command.user_agent, &value)
+    }),
+];
+
+fn set(field: &mut Option<String>, value: &[u8]) -> Result<(), ImportError> {
+    *field = Some(text(value)?);
+    Ok(())
 }
 
 impl Command {
-    fn set(
-        &mut self,
-        option: Value,
-        value: Vec<u8>,
-        files: &mut dyn Files,
-    ) -> Result<(), CurlError> {
-        match option {
-            Value::Url => self.urls.push(text(&value)?),
-            Value::Method => self.method = Some(text(&value)?.parse()?),
-            Value::Header => self.header(&text(&value)?)?,
-            Value::Data => self.data.ascii(value, files)?,
-            Value::DataRaw => self.data.raw(value),
-            Value::DataBinary => self.data.binary(value, true)?,
-            Value::DataUrlEncode => self.data.encoded(&value, files)?,
-            Value::Json => {
-                self.is_json = true;
-                self.data.binary(value, false)?;
-            }
-            Value::Form => self.parts.push(data::part(&text(&value)?, files)?),
-            Value::FormString => {
-                let value = text(&value)?;
-                let (name, value) = value
-                    .split_once('=')
-                    .ok_or_else(|| CurlError::Part(value.clone(), "write NAME=VALUE"))?;
-                self.parts.push(Part::Value(name.into(), value.into()));
-            }
-            Value::User => self.user = Some(text(&value)?),
-            Value::Bearer => self.bearer = Some(text(&value)?),
-            Value::Cookie => self.cookie(text(&value)?)?,
-            Value::UserAgent => self.user_agent = Some(text(&value)?),
-            Value::Referer => {
-                let value = text(&value)?;
-                let url = value.strip_suffix(";auto").unwrap_or(&value);
-                self.referer = Some(url.to_owned());
-            }
-        }
-        Ok(())
-    }
-
-    fn header(&mut self, line: &str) -> Result<(), CurlError> {
+    fn header(&mut self, line: &str) -> Result<(), ImportError> {
         if line.starts_with('@') {
-            return Err(CurlError::HeaderFile(line.to_owned()));
+            return refuse(format!(
+                "-H {line}: Prony does not read headers from files; write each with -H 'Name: value'"
+            ));
         }
         // Pseudo-headers of HTTP/2 say again what the URL and the method say.
         if line.starts_with(':') {
@@ -104,7 +123,11 @@ impl Command {
                     self.headers.push((name.trim().into(), "".into()));
                     return Ok(());
                 }
-                None => return Err(CurlError::Header(line.to_owned())),
+                None => {
+                    return refuse(format!(
+                        "the header `{line}` has no colon; write `Name: value`"
+                    ));
+                }
             },
         };
         let lower = name.to_ascii_lowercase();
@@ -119,9 +142,11 @@ impl Command {
         Ok(())
     }
 
-    fn cookie(&mut self, value: String) -> Result<(), CurlError> {
+    fn cookie(&mut self, value: String) -> Result<(), ImportError> {
         if !value.contains('=') {
-            return Err(CurlError::CookieFile(value));
+            return refuse(format!(
+                "-b {value}: Prony does not read cookies from files; write them with -b 'NAME=VALUE; NAME=VALUE'"
+            ));
         }
         self.cookies.push(value);
         Ok(())
@@ -131,14 +156,15 @@ impl Command {
         self.flags.contains(&flag)
     }
 
-    fn entry(mut self, files: &mut dyn Files) -> Result<Entry, CurlError> {
+    /// The entry of a command, with an expected status of any kind.
+    pub(super) fn entry(mut self, files: &mut dyn Files) -> Result<Entry, ImportError> {
         let mut url = self.url()?;
         self.check_content()?;
         let method = match self.method.take() {
             Some(method) => method,
-            None if self.has(Flag::Head) => "HEAD".parse()?,
-            None if self.sends_data() => Method::post(),
-            None => Method::get(),
+            None if self.has(Flag::Head) => "HEAD".into(),
+            None if self.sends_data() => "POST".into(),
+            None => "GET".into(),
         };
         let is_json = self.is_json;
         let is_form = !self.data.is_empty() && !self.has(Flag::Get);
@@ -153,28 +179,28 @@ impl Command {
         }
         self.add_others();
         Ok(Entry {
-            comments: Vec::new(),
             method,
             url: url.to_string().into(),
             options: Options {
                 delay: None,
-                insecure: self.has(Flag::Insecure),
-                version: self.version(),
-                redirects: self.redirects(),
+                flags: self.options(),
                 chunked: self.is_chunked,
             },
             headers: self.headers,
             basic_auth,
             content,
-            status: None,
+            ..Entry::default()
         })
     }
 
-    fn url(&mut self) -> Result<Url, CurlError> {
+    fn url(&mut self) -> Result<Url, ImportError> {
         let [text] = self.urls.as_slice() else {
-            return Err(match self.urls.len() {
-                0 => CurlError::NoUrl,
-                _ => CurlError::Urls(self.urls.join(", ")),
+            return refuse(match self.urls.len() {
+                0 => "the command has no URL".to_owned(),
+                _ => format!(
+                    "the command has several URLs ({}), but Prony reads one request; leave one",
+                    self.urls.join(", ")
+                ),
             });
         };
         let guessed = if text.contains("://") {
@@ -190,9 +216,12 @@ impl Command {
             _ => behind_host,
         };
         if !self.has(Flag::GlobOff) && behind_host.contains(['{', '}', '[', ']']) {
-            return Err(CurlError::Glob(text.clone()));
+            return refuse(format!(
+                "curl expands the brackets in `{text}`; write --globoff if they are part of the URL, or write one URL \
+                 without them"
+            ));
         }
-        if !self.has(Flag::PathAsIs) {
+        if !self.has(Flag::Hurl(FlagOption::PathAsIs)) {
             url.remove_dots();
         }
         Ok(url)
@@ -203,8 +232,12 @@ impl Command {
     }
 
     /// What curl refuses, too.
-    fn check_content(&self) -> Result<(), CurlError> {
-        let two = |one, other| Err(CurlError::Conflict(one, other));
+    fn check_content(&self) -> Result<(), ImportError> {
+        let two = |one, other| {
+            refuse(format!(
+                "{one} and {other} exclude each other, as in curl; remove one"
+            ))
+        };
         if !self.data.is_empty() && !self.parts.is_empty() {
             two("--data", "--form")
         } else if !self.parts.is_empty() && self.has(Flag::Get) {
@@ -216,15 +249,12 @@ impl Command {
         }
     }
 
-    fn content(&mut self, url: &mut Url, files: &mut dyn Files) -> Result<Content, CurlError> {
+    fn content(&mut self, url: &mut Url, files: &mut dyn Files) -> Result<Content, ImportError> {
         let data = std::mem::take(&mut self.data);
         if !self.parts.is_empty() {
             // The boundary is missing in it.
             self.headers.retain(|(name, value)| {
-                let is_type = name
-                    .literal()
-                    .is_some_and(|name| name.eq_ignore_ascii_case("content-type"));
-                !(is_type && value.literal() == Some("multipart/form-data"))
+                !(is_named(name, "content-type") && value.literal() == Some("multipart/form-data"))
             });
             return Ok(Content::Multipart(std::mem::take(&mut self.parts)));
         }
@@ -242,7 +272,7 @@ impl Command {
     }
 
     /// The user and password, unless a header has them.
-    fn password(&mut self, user: Option<String>) -> Result<Option<(Text, Text)>, CurlError> {
+    fn password(&mut self, user: Option<String>) -> Result<Option<(Text, Text)>, ImportError> {
         if has_header(&self.headers, "authorization") {
             return Ok(None);
         }
@@ -252,14 +282,16 @@ impl Command {
             return Ok(None);
         }
         let Some(user) = user else { return Ok(None) };
-        let (name, password) = user
-            .split_once(':')
-            .ok_or_else(|| CurlError::NoPassword(user.clone()))?;
+        let (name, password) = user.split_once(':').ok_or_else(|| {
+            format!("curl would ask for the password of `{user}`; write -u '{user}:PASSWORD'")
+        })?;
         Ok(Some((name.into(), password.into())))
     }
 
     fn add_others(&mut self) {
-        let compressed = self.has(Flag::Compressed).then_some(CODINGS);
+        let compressed = self
+            .has(Flag::Hurl(FlagOption::Compressed))
+            .then_some(CODINGS);
         self.add("Accept-Encoding", compressed);
         let user_agent = self.user_agent.take();
         self.add("User-Agent", user_agent.as_deref());
@@ -278,21 +310,21 @@ impl Command {
         }
     }
 
-    fn redirects(&self) -> Option<Redirects> {
-        if self.has(Flag::LocationTrusted) {
-            return Some(Redirects::Trusted);
-        }
-        self.has(Flag::Location).then_some(Redirects::Followed)
-    }
-
-    /// The last one counts.
-    fn version(&self) -> Option<Version> {
-        self.flags.iter().rev().find_map(|flag| match flag {
-            Flag::Http11 => Some(Version::Http11),
-            Flag::Http2 => Some(Version::Http2),
-            Flag::Http2PriorKnowledge => Some(Version::Http2PriorKnowledge),
+    /// The last version counts.
+    fn options(&self) -> Vec<FlagOption> {
+        use FlagOption::{
+            FollowLocation, FollowLocationTrusted, Http2, Http2PriorKnowledge, Http11, Insecure,
+        };
+        let has = |flag: &FlagOption| self.has(Flag::Hurl(*flag));
+        let redirects = [FollowLocationTrusted, FollowLocation]
+            .into_iter()
+            .find(has);
+        let version = self.flags.iter().rev().find_map(|flag| match flag {
+            Flag::Hurl(flag @ (Http11 | Http2 | Http2PriorKnowledge)) => Some(*flag),
             _ => None,
-        })
+        });
+        let insecure = [Insecure].into_iter().filter(has);
+        insecure.chain(redirects).chain(version).collect()
     }
 }
 

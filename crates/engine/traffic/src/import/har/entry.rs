@@ -3,10 +3,10 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 
-use super::HarError;
 use super::format::{HarEntry, Parameter, PostData};
-use crate::import::scenario::{Content, Entry, Options, Part, Status, Text, has_header};
+use crate::import::scenario::{Content, Entry, Part, Status, Text, has_header, is_named, method};
 use crate::import::url::Url;
+use crate::import::{ImportError, refuse};
 
 /// Headers that a client sets for each request or connection.
 const OWN: [&str; 9] = [
@@ -21,19 +21,10 @@ const OWN: [&str; 9] = [
     "upgrade",
 ];
 
-/// The request of a recorded entry. `number` is its place in the file.
-pub(super) fn entry(recorded: &HarEntry, url: &Url, number: usize) -> Result<Entry, HarError> {
+/// The request of a recorded entry.
+pub(super) fn entry(recorded: &HarEntry, url: &Url) -> Result<Entry, ImportError> {
     let request = &recorded.request;
-    let wrong = |reason: String| HarError::Entry {
-        number,
-        url: url.to_string(),
-        reason,
-    };
-    let method = request
-        .method
-        .to_ascii_uppercase()
-        .parse()
-        .map_err(|error: crate::import::MethodError| wrong(error.to_string()))?;
+    let method = method(&request.method.to_ascii_uppercase())?;
     let kept = request.headers.iter().filter(|header| {
         let name = header.name.to_ascii_lowercase();
         !name.starts_with(':') && !OWN.contains(&name.as_str())
@@ -43,30 +34,28 @@ pub(super) fn entry(recorded: &HarEntry, url: &Url, number: usize) -> Result<Ent
         .collect();
     let content = match &request.post_data {
         None => Content::None,
-        Some(data) => content(data, &mut headers).map_err(wrong)?,
+        Some(data) => content(data, &mut headers)?,
     };
     let status = recorded.response.as_ref().map(|response| response.status);
     let status = status.and_then(|status| u16::try_from(status).ok());
     Ok(Entry {
-        comments: Vec::new(),
         method,
         url: url.to_string().into(),
         headers,
-        options: Options::default(),
-        basic_auth: None,
         content,
         status: status.map(Status::Exactly),
+        ..Entry::default()
     })
 }
 
-fn content(data: &PostData, headers: &mut Vec<(Text, Text)>) -> Result<Content, String> {
+fn content(data: &PostData, headers: &mut Vec<(Text, Text)>) -> Result<Content, ImportError> {
     let is_multipart = data.mime_type.starts_with("multipart/");
     let content = match (&data.text, data.params.as_slice()) {
         (Some(text), _) if !text.is_empty() => Content::Bytes(bytes(text, data)?),
         (_, []) => return Ok(Content::None),
         (_, parameters) if is_multipart => {
             // Its boundary is that of the recorded body.
-            headers.retain(|(name, _)| !is_content_type(name));
+            headers.retain(|(name, _)| !is_named(name, "content-type"));
             return Ok(Content::Multipart(parameters.iter().map(part).collect()));
         }
         (_, parameters) => {
@@ -83,18 +72,13 @@ fn content(data: &PostData, headers: &mut Vec<(Text, Text)>) -> Result<Content, 
     Ok(content)
 }
 
-fn is_content_type(name: &Text) -> bool {
-    name.literal()
-        .is_some_and(|name| name.eq_ignore_ascii_case("content-type"))
-}
-
-fn bytes(text: &str, data: &PostData) -> Result<Vec<u8>, String> {
+fn bytes(text: &str, data: &PostData) -> Result<Vec<u8>, ImportError> {
     match data.encoding.as_deref() {
         None | Some("" | "utf-8" | "UTF-8") => Ok(text.as_bytes().to_vec()),
         Some("base64") => STANDARD
             .decode(text)
-            .map_err(|error| format!("its body is not base64: {error}")),
-        Some(other) => Err(format!(
+            .map_err(|error| format!("its body is not base64: {error}").into()),
+        Some(other) => refuse(format!(
             "its body is encoded as `{other}`, but only base64 is supported"
         )),
     }

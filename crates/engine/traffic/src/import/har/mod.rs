@@ -11,9 +11,9 @@ use std::time::Duration;
 use chrono::{DateTime, FixedOffset, TimeDelta};
 
 use self::format::{Har, HarEntry, HarRequest};
-use crate::import::scenario::{Content, Part, Scenario};
-use crate::import::url::Url;
-use crate::import::{Imported, MAX_INPUT_BYTES};
+use super::scenario::{Content, Part};
+use super::url::Url;
+use super::{ImportError, Imported, MAX_INPUT_BYTES, refuse};
 
 /// Which recorded requests are imported, and how.
 #[derive(Clone, Copy, Debug, Default)]
@@ -26,60 +26,41 @@ pub struct HarOptions {
     pub think_time: bool,
 }
 
-/// Why a text is no HAR file with requests.
-#[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
-pub enum HarError {
-    #[error("the file is empty; export it from the network tab of a browser's developer tools")]
-    Empty,
-    #[error("the file is longer than {} MiB; export it without content", MAX_INPUT_BYTES >> 20)]
-    TooLong,
-    #[error("this is not a HAR file: {0}")]
-    Json(#[from] serde_path_to_error::Error<serde_json::Error>),
-    #[error(
-        "the file has no requests; reload the page while the network tab is open, and export it again"
-    )]
-    NoEntries,
-    #[error("no request is left: {0}")]
-    NoneLeft(String),
-    #[error("entry {number}, {url}: {reason}")]
-    Entry {
-        number: usize,
-        url: String,
-        reason: String,
-    },
-}
-
 /// Reads the requests of a HAR file, in their order.
-///
-/// # Errors
-///
-/// The text is no HAR file, or no request is left.
-pub fn har(text: &str, options: HarOptions) -> Result<Imported, HarError> {
+pub fn har(text: &str, options: HarOptions) -> Result<Imported, ImportError> {
     if text.len() > MAX_INPUT_BYTES {
-        return Err(HarError::TooLong);
+        return refuse(format!(
+            "the file is longer than {} MiB; export it without content",
+            MAX_INPUT_BYTES >> 20
+        ));
     }
     let text = text.trim_start_matches('\u{feff}');
     if text.trim().is_empty() {
-        return Err(HarError::Empty);
+        return refuse(
+            "the file is empty; export it from the network tab of a browser's developer tools",
+        );
     }
     let mut json = serde_json::Deserializer::from_str(text);
-    let Har { log } = serde_path_to_error::deserialize(&mut json)?;
+    let Har { log } = serde_path_to_error::deserialize(&mut json)
+        .map_err(|error| format!("this is not a HAR file: {error}"))?;
     if log.entries.is_empty() {
-        return Err(HarError::NoEntries);
+        return refuse(
+            "the file has no requests; reload the page while the network tab is open, and export it again",
+        );
     }
     let first_page = log.pages.first().map(|page| page.id.as_str());
     let first_host = first_host(&log.entries, first_page);
     let host = first_host.filter(|_| !options.all_hosts);
     let mut left_out = LeftOut::default();
-    let mut times = Times::default();
+    let mut end = None;
     let mut imported = Imported::default();
     for (number, recorded) in (1..).zip(&log.entries) {
         let Some(url) = left_out.check(recorded, host.as_deref(), options.no_assets) else {
             continue;
         };
-        let mut entry = entry::entry(recorded, &url, number)?;
-        let delay = times.delay(recorded);
+        let mut entry = entry::entry(recorded, &url)
+            .map_err(|reason| format!("entry {number}, {url}: {reason}"))?;
+        let delay = delay(recorded, &mut end);
         entry.options.delay = delay.filter(|_| options.think_time);
         let note = note_on_content(&entry.content, &recorded.request);
         let note = note.map(|note| format!("entry {number}, {url}: {note}"));
@@ -87,15 +68,12 @@ pub fn har(text: &str, options: HarOptions) -> Result<Imported, HarError> {
         imported.scenario.entries.push(entry);
     }
     let told = left_out.told(log.entries.len());
-    match imported.scenario {
-        Scenario { ref entries, .. } if entries.is_empty() => {
-            Err(HarError::NoneLeft(told.unwrap_or_default()))
-        }
-        _ => {
-            imported.notes.extend(told);
-            Ok(imported)
-        }
+    if imported.scenario.entries.is_empty() {
+        let told = told.unwrap_or_default();
+        return refuse(format!("no request is left: {told}"));
     }
+    imported.notes.extend(told);
+    Ok(imported)
 }
 
 /// The host of the first page's first request.
@@ -226,23 +204,14 @@ fn is_asset(recorded: &HarEntry) -> bool {
         || name == "vnd.ms-fontobject"
 }
 
-/// When the requests were sent and had their responses.
-#[derive(Default)]
-struct Times {
-    /// When the last response had come.
-    end: Option<DateTime<FixedOffset>>,
-}
-
-impl Times {
-    /// How long the user waited before a request, after all responses so far. Entries without times have none.
-    fn delay(&mut self, recorded: &HarEntry) -> Option<Duration> {
-        let start = recorded.started_date_time.as_deref()?;
-        let start = DateTime::parse_from_rfc3339(start).ok()?;
-        let took = recorded.time.filter(|time| time.is_finite() && *time > 0.0);
-        let took = TimeDelta::try_milliseconds(took.unwrap_or_default() as i64);
-        let end = start.checked_add_signed(took.unwrap_or_default());
-        let waited = self.end.and_then(|last| (start - last).to_std().ok());
-        self.end = self.end.max(end);
-        waited.filter(|waited| waited.as_millis() > 0)
-    }
+/// How long the user waited before a request, after all responses so far, of which `end` is the time. Entries without
+/// times have none.
+fn delay(recorded: &HarEntry, end: &mut Option<DateTime<FixedOffset>>) -> Option<Duration> {
+    let start = recorded.started_date_time.as_deref()?;
+    let start = DateTime::parse_from_rfc3339(start).ok()?;
+    let took = recorded.time.filter(|time| time.is_finite() && *time > 0.0);
+    let took = TimeDelta::try_milliseconds(took.unwrap_or_default() as i64);
+    let waited = end.and_then(|last| (start - last).to_std().ok());
+    *end = (*end).max(start.checked_add_signed(took.unwrap_or_default()));
+    waited.filter(|waited| waited.as_millis() > 0)
 }

@@ -1,12 +1,12 @@
 //! The body of an operation.
 
-use super::OpenApiError;
 use super::check::unmet;
 use super::document::Document;
 use super::node::Node;
 use super::parameter::{Style, joined};
 use super::sample::Sampler;
 use super::variables::Variables;
+use crate::import::ImportError;
 use crate::import::scenario::{Content, Part, Text};
 
 /// A body and its media type.
@@ -23,12 +23,12 @@ pub(super) fn body<'a>(
     document: &'a Document,
     operation: &'a Node,
     variables: &mut Variables,
-) -> Result<Option<Body>, OpenApiError> {
+) -> Result<Option<Body>, ImportError> {
     let Some(body) = document.member(operation, "requestBody")? else {
         return Ok(None);
     };
     let all = body.members_of("content");
-    let chosen = all.iter().min_by_key(|(name, _)| preference(name));
+    let chosen = all.iter().min_by_key(|(name, _)| Kind::of(name));
     let Some((name, media)) = chosen else {
         return Ok(None);
     };
@@ -60,7 +60,8 @@ pub(super) fn body<'a>(
     }))
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// Kinds of bodies, the preferred one first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Json,
     Form,
@@ -80,17 +81,6 @@ impl Kind {
             name if name.starts_with("text/") => Self::Text,
             _ => Self::Bytes,
         }
-    }
-}
-
-/// The smallest is taken.
-fn preference(media_type: &str) -> u8 {
-    match Kind::of(media_type) {
-        Kind::Json => 0,
-        Kind::Form => 1,
-        Kind::Multipart => 2,
-        Kind::Text => 3,
-        Kind::Bytes => 4,
     }
 }
 
@@ -140,7 +130,7 @@ fn parts(
     media: &Node,
     fields: Vec<(String, Node)>,
     variables: &mut Variables,
-) -> Result<Vec<Part>, OpenApiError> {
+) -> Result<Vec<Part>, ImportError> {
     let schema = document.member(media, "schema")?;
     let properties = schema.and_then(|schema| schema.get("properties"));
     let mut parts = Vec::new();

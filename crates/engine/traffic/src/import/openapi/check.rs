@@ -8,12 +8,22 @@ use serde_json::{Map, Value, json};
 
 use super::document::Document;
 use super::node::Node;
+use crate::import::shortened;
 
 /// How many values a schema may have, with those that it refers to.
 const MOST_VALUES: usize = 100_000;
 
 /// How long a reason may be, in characters: it may have the whole value.
 const LONGEST: usize = 200;
+
+/// Keywords of a schema that have a schema, several by name or in a list, or another value.
+const SCHEMA: &str = "items contains not if then else propertyNames additionalProperties unevaluatedProperties \
+    unevaluatedItems";
+const SCHEMAS_BY_NAME: &str = "properties patternProperties $defs dependentSchemas";
+const SCHEMAS: &str = "allOf anyOf oneOf prefixItems";
+const LIMITS: &str = "type enum const format pattern multipleOf minimum maximum minLength maxLength minItems maxItems \
+    uniqueItems minContains maxContains minProperties maxProperties dependentRequired";
+const BOUNDS: &str = "exclusiveMinimum exclusiveMaximum";
 
 /// A sentence that tells a user to check a value, such as "the body", if it does not match its schema or Prony cannot tell.
 pub(super) fn unmet(
@@ -23,7 +33,7 @@ pub(super) fn unmet(
     value: &Node,
 ) -> Option<String> {
     let check = |how: &str, why: &str| {
-        let why = shortened(why);
+        let why = shortened(why, LONGEST);
         Some(format!("Check {what}, which {how} its schema: {why}"))
     };
     let cannot = |why: &str| check("Prony cannot compare with", why);
@@ -50,13 +60,6 @@ pub(super) fn unmet(
         place => format!("{error} at {place}"),
     };
     check("does not match", &why)
-}
-
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(LONGEST) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
 }
 
 /// Makes a schema of OpenAPI one of JSON Schema, 2020-12, on which OpenAPI 3.1 is based. Those of 3.0 have `nullable`,
@@ -99,36 +102,21 @@ impl<'a> Conversion<'a> {
                 "maximum" if schema.is_true("exclusiveMaximum") => "exclusiveMaximum",
                 name => name,
             };
-            let converted = match name {
-                "properties" | "patternProperties" | "$defs" | "dependentSchemas" => {
-                    self.schemas_by_name(member)?
-                }
-                "allOf" | "anyOf" | "oneOf" | "prefixItems" => {
-                    let schemas = member.items().iter().map(|schema| self.schema(schema));
-                    schemas.collect::<Option<Value>>()?
-                }
-                "items"
-                | "contains"
-                | "not"
-                | "if"
-                | "then"
-                | "else"
-                | "propertyNames"
-                | "additionalProperties"
-                | "unevaluatedProperties"
-                | "unevaluatedItems" => self.schema(member)?,
-                "required" => self.required(schema, member.items())?,
-                "exclusiveMinimum" | "exclusiveMaximum" if matches!(member, Node::Bool(_)) => {
-                    continue;
-                }
-                "type" | "enum" | "const" | "format" | "pattern" | "multipleOf" | "minimum"
-                | "maximum" | "exclusiveMinimum" | "exclusiveMaximum" | "minLength"
-                | "maxLength" | "minItems" | "maxItems" | "uniqueItems" | "minContains"
-                | "maxContains" | "minProperties" | "maxProperties" | "dependentRequired" => {
-                    self.plain(member)?
-                }
+            let is_in = |keywords: &str| keywords.split_whitespace().any(|it| it == name);
+            let converted = if name == "required" {
+                self.required(schema, member.items())?
+            } else if is_in(SCHEMA) {
+                self.schema(member)?
+            } else if is_in(SCHEMAS_BY_NAME) {
+                self.schemas_by_name(member)?
+            } else if is_in(SCHEMAS) {
+                let schemas = member.items().iter().map(|schema| self.schema(schema));
+                schemas.collect::<Option<Value>>()?
+            } else if is_in(LIMITS) || is_in(BOUNDS) && !matches!(member, Node::Bool(_)) {
+                self.plain(member)?
+            } else {
                 // The others do not limit a value.
-                _ => continue,
+                continue;
             };
             all.insert(name.to_owned(), converted);
         }

@@ -17,51 +17,13 @@ use percent_encoding::utf8_percent_encode;
 use self::body::body;
 use self::document::Document;
 use self::node::Node;
-use self::parameter::{Parameters, VALUE};
+use self::parameter::Parameters;
 use self::security::Credentials;
 use self::variables::Variables;
-use crate::import::scenario::{Content, Entry, Method, Options, Scenario, Status, Text};
-use crate::import::url::{Url, UrlError};
-use crate::import::{Imported, MAX_INPUT_BYTES};
-
-/// Why a text is no OpenAPI document with operations.
-#[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
-pub enum OpenApiError {
-    #[error("the file is empty")]
-    Empty,
-    #[error("the file is longer than {} MiB", MAX_INPUT_BYTES >> 20)]
-    TooLong,
-    #[error("this is not JSON: {0}")]
-    Json(#[from] serde_json::Error),
-    #[error("this is not YAML: {0}")]
-    Yaml(String),
-    #[error("this is not an OpenAPI document: it has no field `openapi`")]
-    NotOpenApi,
-    #[error(
-        "this is Swagger {0}; convert it to OpenAPI 3 first, for instance with swagger2openapi or editor.swagger.io"
-    )]
-    Swagger(String),
-    #[error("OpenAPI {0} is not supported; Prony reads 3.0 and 3.1")]
-    Version(String),
-    #[error("the document has no operations: `paths` is missing or empty")]
-    NoOperations,
-    #[error(
-        "`$ref: {0}` is in another file; bundle the document into one file first, for instance with `redocly bundle`"
-    )]
-    OtherFile(String),
-    #[error("`$ref: {0}` names nothing in the document")]
-    NoTarget(String),
-    #[error("`$ref: {0}` refers to itself")]
-    Circle(String),
-    #[error("the server {0}")]
-    Server(#[from] UrlError),
-    #[error("{operation}: {source}")]
-    Operation {
-        operation: String,
-        source: Box<OpenApiError>,
-    },
-}
+use super::scenario::{Content, Entry, Scenario, Status, Text};
+use super::url::Url;
+use super::{ImportError, Imported, refuse};
+use crate::target::UNRESERVED;
 
 /// The members of a path that are operations.
 const METHODS: [&str; 8] = [
@@ -69,32 +31,30 @@ const METHODS: [&str; 8] = [
 ];
 
 /// Reads one request for each operation of an OpenAPI document in JSON or YAML.
-///
-/// # Errors
-///
-/// The text is no document of OpenAPI 3, or has no operations.
-pub fn openapi(text: &str) -> Result<Imported, OpenApiError> {
+pub fn openapi(text: &str) -> Result<Imported, ImportError> {
     let document = Document::read(text)?;
     let mut variables = Variables::default();
     let mut entries = Vec::new();
     for (path, item) in document.root.members_of("paths") {
         let item = document
             .resolve(item)
-            .map_err(|error| of_operation(path, error))?;
+            .map_err(|error| format!("{path}: {error}"))?;
         for (name, operation) in item.members() {
-            let Some(method) = method(name) else { continue };
+            if !METHODS.contains(&name.as_str()) {
+                continue;
+            }
             let request = Operation {
                 document: &document,
                 path,
                 item,
                 operation,
             };
-            let entry = request.entry(method, &mut variables);
-            entries.push(entry.map_err(|error| of_operation(&format!("{name} {path}"), error))?);
+            let entry = request.entry(name.to_ascii_uppercase(), &mut variables);
+            entries.push(entry.map_err(|error| format!("{name} {path}: {error}"))?);
         }
     }
     if entries.is_empty() {
-        return Err(OpenApiError::NoOperations);
+        return refuse("the document has no operations: `paths` is missing or empty");
     }
     Ok(Imported {
         scenario: Scenario {
@@ -103,18 +63,6 @@ pub fn openapi(text: &str) -> Result<Imported, OpenApiError> {
         },
         notes: Vec::new(),
     })
-}
-
-fn of_operation(operation: &str, source: OpenApiError) -> OpenApiError {
-    OpenApiError::Operation {
-        operation: operation.to_owned(),
-        source: source.into(),
-    }
-}
-
-fn method(name: &str) -> Option<Method> {
-    let is_method = METHODS.contains(&name);
-    is_method.then(|| name.to_ascii_uppercase().parse().ok())?
 }
 
 /// An operation and where it is.
@@ -126,7 +74,7 @@ struct Operation<'a> {
 }
 
 impl Operation<'_> {
-    fn entry(&self, method: Method, variables: &mut Variables) -> Result<Entry, OpenApiError> {
+    fn entry(&self, method: String, variables: &mut Variables) -> Result<Entry, ImportError> {
         let base = self.base(variables)?;
         let parameters = Parameters::of(self.document, self.path, self.item, self.operation)?;
         let credentials = Credentials::of(self.document, self.operation, variables)?;
@@ -151,7 +99,7 @@ impl Operation<'_> {
         };
         let mut query: Vec<Text> = parameters.query.into_iter().map(Text::from).collect();
         query.extend(credentials.query.into_iter().map(|(name, value)| {
-            let name = utf8_percent_encode(&name, VALUE);
+            let name = utf8_percent_encode(&name, UNRESERVED);
             Text::from(format!("{name}=")).then(value)
         }));
         let mut url = base.then(path(&parameters.path, variables));
@@ -163,56 +111,47 @@ impl Operation<'_> {
             method,
             url,
             headers,
-            options: Options::default(),
             basic_auth: credentials.basic_auth,
             content,
             status: self.status(),
+            ..Entry::default()
         })
     }
 
     /// The URL of the server: a variable if there are several, or if it depends on where the document is.
-    fn base(&self, variables: &mut Variables) -> Result<Text, OpenApiError> {
+    fn base(&self, variables: &mut Variables) -> Result<Text, ImportError> {
         let owners = [self.operation, self.item, &self.document.root];
         let mut lists = owners.iter().map(|owner| owner.items_of("servers"));
         let servers = lists.find(|servers| !servers.is_empty());
         let servers = servers.unwrap_or_default();
         let urls: Vec<String> = servers.iter().map(url_of).collect();
-        let host = |variables: &mut Variables, meaning: String| {
-            Text::variable(variables.named("host", meaning))
-        };
-        Ok(match urls.as_slice() {
-            [] => host(
-                variables,
-                "the server's URL, such as http://localhost:8080".into(),
+        let (meaning, path) = match urls.as_slice() {
+            [] => (
+                "the server's URL, such as http://localhost:8080".to_owned(),
+                "",
             ),
             [url] if url.contains("://") => {
-                let url = Url::parse(url)?.to_string();
-                Text::from(url.trim_end_matches('/'))
+                let url = Url::parse(url).map_err(|error| format!("the server {error}"))?;
+                return Ok(url.to_string().trim_end_matches('/').into());
             }
             [path] => {
                 let meaning = "the server's URL without a path, such as http://localhost:8080";
-                let path = path.trim_matches('/');
-                let slash = if path.is_empty() { "" } else { "/" };
-                host(variables, meaning.into()).then(format!("{slash}{path}"))
+                (meaning.to_owned(), path.trim_matches('/'))
             }
-            several => host(
-                variables,
-                format!("the server's URL: {}", several.join(" or ")),
-            ),
-        })
+            several => (format!("the server's URL: {}", several.join(" or ")), ""),
+        };
+        let host = Text::variable(variables.named("host", meaning));
+        let slash = if path.is_empty() { "" } else { "/" };
+        Ok(host.then(format!("{slash}{path}")))
     }
 
     fn comments(&self) -> Vec<String> {
-        let id = self.operation.text_of("operationId");
-        let summary = self.operation.text_of("summary");
-        let comment = match (id, summary) {
-            (Some(id), Some(summary)) => format!("{id}: {summary}"),
-            (one, other) => match one.or(other) {
-                Some(text) => text.to_owned(),
-                None => return Vec::new(),
-            },
-        };
-        vec![comment]
+        let names = ["operationId", "summary"].into_iter();
+        let texts: Vec<&str> = names
+            .filter_map(|name| self.operation.text_of(name))
+            .collect();
+        let comment = (!texts.is_empty()).then(|| texts.join(": "));
+        comment.into_iter().collect()
     }
 
     /// The first status that means success, or else that of a redirect.

@@ -1,20 +1,14 @@
 //! The required parameters of an operation.
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use percent_encoding::utf8_percent_encode;
 
-use super::OpenApiError;
 use super::check::unmet;
 use super::document::Document;
 use super::node::Node;
 use super::sample::Sampler;
+use crate::import::ImportError;
 use crate::import::scenario::Text;
-
-/// What a segment of a path or a value of a query may have (RFC 3986, unreserved).
-pub(super) const VALUE: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'~');
+use crate::target::UNRESERVED;
 
 /// What parameters add to a request.
 #[derive(Default)]
@@ -37,7 +31,7 @@ impl Parameters {
         path: &str,
         path_item: &'a Node,
         operation: &'a Node,
-    ) -> Result<Self, OpenApiError> {
+    ) -> Result<Self, ImportError> {
         let mut known: Vec<(&str, &str)> = Vec::new();
         let mut found = Self {
             path: path.to_owned(),
@@ -69,7 +63,7 @@ impl Parameters {
         parameter: &'a Node,
         name: &str,
         place: &str,
-    ) -> Result<(), OpenApiError> {
+    ) -> Result<(), ImportError> {
         // These are described elsewhere in the document.
         let others = ["accept", "content-type", "authorization"];
         let is_other = |other: &&str| name.eq_ignore_ascii_case(other);
@@ -115,7 +109,7 @@ impl Parameters {
 fn value<'a>(
     document: &'a Document,
     parameter: &'a Node,
-) -> Result<(Option<&'a Node>, Node), OpenApiError> {
+) -> Result<(Option<&'a Node>, Node), ImportError> {
     let mut sampler = Sampler::new(document);
     let content = parameter.members_of("content");
     let media = content.first().map(|(_, media)| media);
@@ -249,5 +243,5 @@ fn json_or_text(value: &Node) -> String {
 }
 
 fn encoded(text: &str) -> String {
-    utf8_percent_encode(text, VALUE).to_string()
+    utf8_percent_encode(text, UNRESERVED).to_string()
 }

@@ -5,10 +5,10 @@ use std::ptr;
 
 use serde_json::Number;
 
-use super::OpenApiError;
 use super::document::Document;
 use super::node::Node;
 use super::pattern::Matching;
+use crate::import::ImportError;
 
 /// How deep the values of schemas may be nested.
 const MOST_NESTING: usize = 16;
@@ -42,7 +42,7 @@ impl<'a> Sampler<'a> {
     }
 
     /// The example of a media type or a parameter, or a value that its schema allows.
-    pub(super) fn described(&mut self, node: &'a Node) -> Result<Option<Node>, OpenApiError> {
+    pub(super) fn described(&mut self, node: &'a Node) -> Result<Option<Node>, ImportError> {
         if let Some(example) = node.get("example") {
             return Ok(Some(example.clone()));
         }
@@ -63,13 +63,13 @@ impl<'a> Sampler<'a> {
         &mut self,
         schema: &'a Node,
         depth: usize,
-    ) -> Result<Option<Node>, OpenApiError> {
+    ) -> Result<Option<Node>, ImportError> {
         let all = self.all_of(&[schema])?;
         self.value(all, depth)
     }
 
     /// What applies to a value that all of these schemas allow.
-    fn all_of(&self, schemas: &[&'a Node]) -> Result<AllOf<'a>, OpenApiError> {
+    fn all_of(&self, schemas: &[&'a Node]) -> Result<AllOf<'a>, ImportError> {
         let mut all = AllOf::default();
         schemas
             .iter()
@@ -77,13 +77,13 @@ impl<'a> Sampler<'a> {
         Ok(all)
     }
 
-    fn add(&self, schema: &'a Node, all: &mut AllOf<'a>) -> Result<(), OpenApiError> {
+    fn add(&self, schema: &'a Node, all: &mut AllOf<'a>) -> Result<(), ImportError> {
         all.reference = schema.text_of("$ref");
         self.add_part(schema, all)
     }
 
     /// Adds a schema behind those in its `allOf`.
-    fn add_part(&self, schema: &'a Node, all: &mut AllOf<'a>) -> Result<(), OpenApiError> {
+    fn add_part(&self, schema: &'a Node, all: &mut AllOf<'a>) -> Result<(), ImportError> {
         let schema = self.document.resolve(schema)?;
         let is_known = all.seen.iter().any(|part| ptr::eq(*part, schema));
         if is_known || all.seen.len() == MOST_PARTS {
@@ -101,7 +101,7 @@ impl<'a> Sampler<'a> {
         Ok(())
     }
 
-    fn value(&mut self, mut all: AllOf<'a>, depth: usize) -> Result<Option<Node>, OpenApiError> {
+    fn value(&mut self, mut all: AllOf<'a>, depth: usize) -> Result<Option<Node>, ImportError> {
         if depth >= MOST_NESTING || self.left == 0 {
             self.is_cut = true;
             return Ok(None);
@@ -126,7 +126,7 @@ impl<'a> Sampler<'a> {
         choices: &'a [Node],
         all: &AllOf<'a>,
         depth: usize,
-    ) -> Result<Option<Node>, OpenApiError> {
+    ) -> Result<Option<Node>, ImportError> {
         let (mut found, mut may_be_null) = (None, false);
         for choice in choices {
             if self.document.resolve(choice)?.text_of("type") == Some("null") {
@@ -170,7 +170,7 @@ impl<'a> Sampler<'a> {
         Some((name, schema))
     }
 
-    fn of_type(&mut self, all: &AllOf<'a>, depth: usize) -> Result<Option<Node>, OpenApiError> {
+    fn of_type(&mut self, all: &AllOf<'a>, depth: usize) -> Result<Option<Node>, ImportError> {
         Ok(match all.type_name() {
             "object" => Some(self.object(all, depth)?),
             "array" => self.list(all, depth)?,
@@ -182,7 +182,7 @@ impl<'a> Sampler<'a> {
     }
 
     /// The required properties, those with an example, and as many more as there must be.
-    fn object(&mut self, all: &AllOf<'a>, depth: usize) -> Result<Node, OpenApiError> {
+    fn object(&mut self, all: &AllOf<'a>, depth: usize) -> Result<Node, ImportError> {
         let mut members = Members::default();
         let required: HashSet<&str> = all.names("required").collect();
         let discriminator = all.discriminator();
@@ -233,7 +233,7 @@ impl<'a> Sampler<'a> {
     }
 
     /// The value of a property that has no schema of its own.
-    fn additional(&mut self, all: &AllOf<'a>, depth: usize) -> Result<Option<Node>, OpenApiError> {
+    fn additional(&mut self, all: &AllOf<'a>, depth: usize) -> Result<Option<Node>, ImportError> {
         let described = |name| all.find(name).filter(|it| !it.members().is_empty());
         let schema = described("additionalProperties").or_else(|| {
             let (_, schema) = all.find("patternProperties")?.members().first()?;
@@ -245,7 +245,7 @@ impl<'a> Sampler<'a> {
         }
     }
 
-    fn list(&mut self, all: &AllOf<'a>, depth: usize) -> Result<Option<Node>, OpenApiError> {
+    fn list(&mut self, all: &AllOf<'a>, depth: usize) -> Result<Option<Node>, ImportError> {
         let mut items = Vec::new();
         for item in all.find("prefixItems").map_or(&[][..], Node::items) {
             items.extend(self.schema(item, depth + 1)?);
@@ -554,11 +554,11 @@ mod tests {
 
     use super::*;
 
-    fn sample(schema: &str, components: &str) -> Result<String, OpenApiError> {
+    fn sample(schema: &str, components: &str) -> Result<String, ImportError> {
         let text =
             format!(r##"{{"openapi": "3.0.0", "components": {{"schemas": {{{components}}}}}}}"##);
         let document = Document::read(&text)?;
-        let schema: Node = serde_json::from_str(schema)?;
+        let schema: Node = serde_json::from_str(schema).expect("a schema");
         let value = Sampler::new(&document).schema(&schema, 0)?;
         Ok(value.map_or("nothing".into(), |value| {
             serde_json::to_string(&value).expect("JSON")

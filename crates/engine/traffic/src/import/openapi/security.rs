@@ -1,9 +1,9 @@
 //! How an operation knows who calls it.
 
-use super::OpenApiError;
 use super::document::Document;
 use super::node::Node;
 use super::variables::Variables;
+use crate::import::ImportError;
 use crate::import::scenario::Text;
 
 /// What the first of an operation's alternatives adds to a request.
@@ -21,7 +21,7 @@ impl Credentials {
         document: &Document,
         operation: &Node,
         variables: &mut Variables,
-    ) -> Result<Self, OpenApiError> {
+    ) -> Result<Self, ImportError> {
         let mut found = Self::default();
         let all = operation
             .get("security")

@@ -3,6 +3,7 @@
 use prony_testkit::table::rows;
 
 use super::*;
+use crate::import::MAX_INPUT_BYTES;
 use crate::import::write;
 
 fn hurl(text: &str) -> (String, Vec<String>) {

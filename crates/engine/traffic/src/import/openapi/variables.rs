@@ -1,6 +1,6 @@
 //! The variables that a document leaves to the user.
 
-use crate::import::scenario::{Variable, VariableName};
+use crate::import::scenario::{Variable, variable_name};
 
 /// The variables so far, each once.
 #[derive(Default)]
@@ -10,8 +10,8 @@ pub(super) struct Variables {
 
 impl Variables {
     /// A variable of that name.
-    pub(super) fn named(&mut self, name: &str, meaning: impl Into<String>) -> VariableName {
-        let name = VariableName::of(name);
+    pub(super) fn named(&mut self, name: &str, meaning: impl Into<String>) -> String {
+        let name = variable_name(name);
         if !self.all.iter().any(|variable| variable.name == name) {
             self.all.push(Variable {
                 name: name.clone(),
@@ -22,7 +22,7 @@ impl Variables {
     }
 
     /// The name of a file.
-    pub(super) fn file(&mut self, of: &str) -> VariableName {
+    pub(super) fn file(&mut self, of: &str) -> String {
         self.named(&format!("{of}_file"), "a file that is sent")
     }
 }

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use prony_testkit::contains;
 use prony_testkit::table::rows;
-use prony_traffic::protobuf::{MethodKind, Schema};
+use prony_traffic::CallKind;
+use prony_traffic::protobuf::Schema;
 
 use crate::protobuf::hostile::{descriptor_set, without_file};
 use crate::protobuf::{assert_same, compile, protos, shop};
@@ -59,10 +60,10 @@ fn a_method_has_three_spellings() {
 #[test]
 fn the_four_kinds_of_methods() {
     for (name, kind) in [
-        ("Find", MethodKind::Unary),
-        ("Watch", MethodKind::ServerStreaming),
-        ("Import", MethodKind::ClientStreaming),
-        ("Exchange", MethodKind::Bidirectional),
+        ("Find", CallKind::Unary),
+        ("Watch", CallKind::ServerStreaming),
+        ("Import", CallKind::ClientStreaming),
+        ("Exchange", CallKind::Bidirectional),
     ] {
         let method = shop().method(&format!("shop.v1.Catalog/{name}"));
         assert_eq!(method.unwrap().kind(), kind, "{name}");

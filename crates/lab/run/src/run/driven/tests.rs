@@ -102,11 +102,11 @@ fn a_tool_speaks_the_protocol_of_the_workload() {
         pipeline: 8,
         ..spec()
     };
-    let over_h2 = load(&h2, &in_flight, "h:1").unwrap();
+    let over_h2 = load(&h2, &in_flight, "h:1", None).unwrap();
     assert_eq!(over_h2.protocol, Protocol::H2);
     assert_eq!(over_h2.url, "https://h:1/hello");
     assert_eq!((over_h2.pipeline, over_h2.streams), (1, 8));
-    let over_https = load(&https, &in_flight, "h:1").unwrap();
+    let over_https = load(&https, &in_flight, "h:1", None).unwrap();
     assert_eq!((over_https.pipeline, over_https.streams), (8, 1));
 }
 
@@ -148,7 +148,7 @@ fn a_tool_sends_the_request_of_the_workload_or_refuses_it() {
     let request =
         crate::request::PreparedRequest::new(workload.exchange().unwrap(), &files).unwrap();
     let http = request.http().unwrap();
-    let sent = with_request(load(&workload, &spec(), "h:1").unwrap(), http, "h:1");
+    let sent = load(&workload, &spec(), "h:1", Some(http)).unwrap();
     assert_eq!(sent.url, "http://h:1/?q=a%20b");
     assert_eq!(sent.headers, ["content-type: application/json"]);
     assert_eq!(sent.method.as_deref(), Some("POST"));

@@ -3,15 +3,16 @@
 use prony_insight::profile::{Options, Profiler, Profiles, forget};
 use prony_insight::trace::{Activity, SystemCalls, Traced, Used, is_write};
 use prony_model::{CostFigure, CostRound, CostUnit, Measurement, Unavailable};
+use prony_server::ProcessTree;
 
-use super::ProfilePlan;
 use super::cost::units;
+use super::{ProfilePlan, unavailable};
 use crate::run::instrument::Instrument;
 use crate::run::process::Process;
 
 /// Counts what the kernel counts anyway, which costs the server nothing.
 #[derive(Default)]
-pub struct Counters {
+pub(super) struct Counters {
     before: Option<Activity>,
     used: Option<Used>,
     unavailable: Vec<Unavailable>,
@@ -19,7 +20,7 @@ pub struct Counters {
 
 impl Counters {
     /// What the server did, in all.
-    pub fn totals(&self) -> Vec<(CostFigure, f64)> {
+    pub(super) fn totals(&self) -> Vec<(CostFigure, f64)> {
         let Some(used) = &self.used else {
             return Vec::new();
         };
@@ -44,39 +45,39 @@ impl Counters {
     }
 
     /// Threads that used CPU time.
-    pub fn threads(&self) -> Option<f64> {
+    pub(super) fn threads(&self) -> Option<f64> {
         let used = self.used.as_ref().filter(|used| !used.lost_threads)?;
         Some(used.busy_threads as f64)
     }
 
-    pub fn unavailable(self) -> Vec<Unavailable> {
+    pub(super) fn unavailable(self) -> Vec<Unavailable> {
         let of_used = self.used.into_iter().flat_map(|used| used.unavailable);
         of_used.chain(self.unavailable).collect()
     }
 
     fn read(&mut self, server: &Process) -> Option<Activity> {
-        match activity(server) {
-            Ok(activity) => Some(activity),
-            Err(unavailable) => {
-                self.unavailable.push(unavailable);
-                None
-            }
-        }
+        known(activity(server), &mut self.unavailable)
     }
 }
 
 fn activity(server: &Process) -> Result<Activity, Unavailable> {
-    let why = |why: String| Unavailable {
-        what: "context switches, page faults, threads and memory".into(),
-        why,
-        remedy: None,
-    };
-    let tree = server.tree().ok_or_else(|| why(INVISIBLE.into()))?;
-    let pids = tree.pids().map_err(|error| why(error.to_string()))?;
-    Activity::read(&pids).map_err(|error| why(error.to_string()))
+    let what = "context switches, page faults, threads and memory";
+    let why = |error: &dyn ToString| unavailable(what, error.to_string());
+    let pids = visible(server, what)?.pids().map_err(|error| why(&error))?;
+    Activity::read(&pids).map_err(|error| why(&error))
 }
 
-const INVISIBLE: &str = "Prony cannot see the server's processes";
+/// The processes of a server of which `what` is to be measured.
+fn visible(server: &Process, what: &str) -> Result<ProcessTree, Unavailable> {
+    let invisible = "Prony cannot see the server's processes";
+    let tree = server.tree();
+    tree.ok_or_else(|| unavailable(what, invisible.to_owned()))
+}
+
+/// What was measured; otherwise notes what is unavailable.
+fn known<T>(measured: Result<T, Unavailable>, unavailable: &mut Vec<Unavailable>) -> Option<T> {
+    measured.map_err(|missing| unavailable.push(missing)).ok()
+}
 
 impl Instrument for Counters {
     fn start(&mut self, server: &Process) {
@@ -91,7 +92,7 @@ impl Instrument for Counters {
 }
 
 /// Traces system calls.
-pub struct Tracing {
+pub(super) struct Tracing {
     cpus: Vec<usize>,
     running: Option<SystemCalls>,
     traced: Option<Traced>,
@@ -100,7 +101,7 @@ pub struct Tracing {
 
 impl Tracing {
     /// Reads what the kernel writes on these CPUs.
-    pub fn new(cpus: &[usize]) -> Self {
+    pub(super) fn new(cpus: &[usize]) -> Self {
         Self {
             cpus: cpus.to_vec(),
             running: None,
@@ -109,14 +110,8 @@ impl Tracing {
         }
     }
 
-    /// Adds the calls for each request, and how much more CPU time a request took than `plain_cpu_s`, in seconds.
-    pub fn add_to(
-        &self,
-        round: &mut CostRound,
-        measurement: &Measurement,
-        unit: CostUnit,
-        plain_cpu_s: Option<f64>,
-    ) {
+    /// Adds the calls for each request to the plain cost of the round, and how much more CPU time a request took.
+    pub(super) fn add_to(&self, round: &mut CostRound, measurement: &Measurement, unit: CostUnit) {
         let (Some(traced), Some(units)) = (&self.traced, units(measurement, unit)) else {
             return;
         };
@@ -137,12 +132,13 @@ impl Tracing {
             .system_calls
             .extend(by_name.map(|(name, count)| (name.clone(), *count as f64 / units)));
         let cpu_s = measurement.server.as_ref().map(|cost| cost.cpu_s() / units);
+        let plain_cpu_s = round.figures.get(&CostFigure::Cpu).copied();
         if let (Some(cpu_s), Some(plain)) = (cpu_s, plain_cpu_s.filter(|plain| *plain > 0.0)) {
             round.tracing_cost = Some(cpu_s / plain - 1.0);
         }
     }
 
-    pub fn into_unavailable(self) -> Vec<Unavailable> {
+    pub(super) fn into_unavailable(self) -> Vec<Unavailable> {
         let of_traced = self.traced.into_iter().flat_map(|it| it.unavailable);
         self.unavailable.into_iter().chain(of_traced).collect()
     }
@@ -150,18 +146,9 @@ impl Tracing {
 
 impl Instrument for Tracing {
     fn start(&mut self, server: &Process) {
-        let Some(tree) = server.tree() else {
-            self.unavailable.push(Unavailable {
-                what: "system calls by name".into(),
-                why: INVISIBLE.into(),
-                remedy: None,
-            });
-            return;
-        };
-        match SystemCalls::start(|| tree.threads(), &self.cpus) {
-            Ok(running) => self.running = Some(running),
-            Err(unavailable) => self.unavailable.push(unavailable),
-        }
+        let started = visible(server, "system calls by name")
+            .and_then(|tree| SystemCalls::start(|| tree.threads(), &self.cpus));
+        self.running = known(started, &mut self.unavailable);
     }
 
     fn finish(&mut self, _: &Process) {
@@ -170,7 +157,7 @@ impl Instrument for Tracing {
 }
 
 /// Takes profiles.
-pub struct Profiling {
+pub(super) struct Profiling {
     options: Options,
     running: Option<Profiler>,
     profiles: Option<Profiles>,
@@ -179,7 +166,7 @@ pub struct Profiling {
 
 impl Profiling {
     /// Reads samples on these CPUs.
-    pub fn new(plan: &ProfilePlan, cpus: &[usize]) -> Self {
+    pub(super) fn new(plan: &ProfilePlan, cpus: &[usize]) -> Self {
         Self {
             options: Options {
                 frequency_hz: plan.frequency_hz,
@@ -193,7 +180,7 @@ impl Profiling {
     }
 
     /// What was found, once the server has ended: removes what its runtimes left behind for the profile.
-    pub fn into_result(self) -> (Option<Profiles>, Vec<Unavailable>) {
+    pub(super) fn into_result(self) -> (Option<Profiles>, Vec<Unavailable>) {
         if let Some(profiles) = &self.profiles {
             forget(&profiles.processes);
         }
@@ -203,18 +190,9 @@ impl Profiling {
 
 impl Instrument for Profiling {
     fn start(&mut self, server: &Process) {
-        let Some(tree) = server.tree() else {
-            self.unavailable.push(Unavailable {
-                what: "profiles".into(),
-                why: INVISIBLE.into(),
-                remedy: None,
-            });
-            return;
-        };
-        match Profiler::start(self.options.clone(), move || tree.threads()) {
-            Ok(running) => self.running = Some(running),
-            Err(unavailable) => self.unavailable.push(unavailable),
-        }
+        let started = visible(server, "profiles")
+            .and_then(|tree| Profiler::start(self.options.clone(), move || tree.threads()));
+        self.running = known(started, &mut self.unavailable);
     }
 
     fn finish(&mut self, _: &Process) {
@@ -222,12 +200,9 @@ impl Instrument for Profiling {
             return;
         };
         // How many requests there were is known only after the trial.
-        match running.finish(1.0) {
-            Ok(mut profiles) => {
-                self.unavailable.append(&mut profiles.unavailable);
-                self.profiles = Some(profiles);
-            }
-            Err(unavailable) => self.unavailable.push(unavailable),
+        if let Some(mut profiles) = known(running.finish(1.0), &mut self.unavailable) {
+            self.unavailable.append(&mut profiles.unavailable);
+            self.profiles = Some(profiles);
         }
     }
 }

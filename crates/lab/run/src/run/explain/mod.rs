@@ -18,15 +18,13 @@ use prony_model::{
 };
 use prony_server::{Wrapper, WrapperVariable};
 
-use self::cost::{PlainCost, units};
+use self::cost::{plain_cost, units};
 use self::instruments::{Counters, Profiling, Tracing};
 use self::segments::segments;
 use super::event::RunEvent;
-use super::instructions::CountedRequests;
 use super::instrument::Instrument;
 use super::server_pool::Running;
 use super::session::Session;
-use super::trial::{TrialEvent, TrialSetup};
 use crate::plan::{Measure, TrialAttempt, Warming};
 
 /// How servers are explained.
@@ -41,12 +39,12 @@ pub struct ExplainPlan {
 }
 
 impl ExplainPlan {
-    /// Five rounds of a second, and a profile.
-    pub fn of(profile: ProfilePlan) -> Self {
+    /// Five rounds of a second, and a profile of each of this many servers.
+    pub fn for_servers(servers: usize) -> Self {
         Self {
             rounds: 5,
             duration: Duration::from_secs(1),
-            profile: Some(profile),
+            profile: Some(ProfilePlan::for_servers(servers)),
         }
     }
 }
@@ -106,17 +104,14 @@ fn names_functions() -> Wrapper {
     }
 }
 
-/// The steps of all servers.
-#[derive(Clone, Copy)]
-struct Steps {
-    done: usize,
-    all: usize,
-}
-
 /// One server under one load, and what is known of it so far.
-struct Explained {
+struct Explained<'a> {
+    session: &'a Session<'a>,
+    plan: &'a ExplainPlan,
+    measure: &'a Measure,
+    /// The index of the measure.
+    index: usize,
     explanation: Explanation,
-    measure: usize,
     /// How many CPUs it kept busy in each round.
     busy_cpus: Vec<f64>,
     /// Its process, kept from round to round so that it stays warm.
@@ -125,52 +120,46 @@ struct Explained {
 }
 
 /// Explains each server with each measure that it takes part in. After an interrupt, what is known so far remains.
-pub fn explain(
-    plan: &ExplainPlan,
+pub(super) fn explain<'a>(
+    plan: &'a ExplainPlan,
     servers: &[ServerRecord],
-    session: &Session<'_>,
-    observe: &mut dyn FnMut(RunEvent<'_>),
+    session: &'a Session<'_>,
 ) -> Vec<Explanation> {
-    let measures = &session.request.measures;
-    let pairs = measures.iter().enumerate().flat_map(|(index, measure)| {
-        let servers = servers
-            .iter()
-            .filter(|server| server.is_verified(&measure.workload));
-        servers.map(move |server| (server.id.clone(), index, measure))
-    });
-    let mut explained: Vec<Explained> = pairs
-        .map(|(server, index, measure)| Explained {
-            explanation: empty(server, measure, plan, session),
-            measure: index,
+    let mut explained = Vec::new();
+    for (index, measure) in session.request.measures.iter().enumerate() {
+        let servers = servers.iter();
+        let verified = servers.filter(|server| server.is_verified(&measure.workload));
+        explained.extend(verified.map(|server| Explained {
+            session,
+            plan,
+            measure,
+            index,
+            explanation: empty(server.id.clone(), measure, plan, session),
             busy_cpus: Vec::new(),
             running: None,
             has_failed: false,
-        })
-        .collect();
+        }));
+    }
     let each = plan.rounds as usize + usize::from(plan.profile.is_some());
-    let mut steps = Steps {
-        done: 0,
-        all: explained.len() * each,
-    };
+    let steps = explained.len() * each;
+    let mut done = 0..;
     for round in 1..=plan.rounds {
-        for one in &mut explained {
+        for (one, done) in explained.iter_mut().zip(&mut done) {
             let step = format!("round {round} of {}", plan.rounds);
-            one.report(&step, steps, session, observe);
-            one.round(round, &measures[one.measure], plan, session);
-            steps.done += 1;
+            one.report(&step, done, steps);
+            one.round(round);
         }
     }
     for one in &mut explained {
-        if let Some(running) = one.running.take() {
-            running.stop();
-        }
-        if let Some(profile) = &plan.profile {
-            one.report("profile", steps, session, observe);
-            one.profile(&measures[one.measure], profile, session);
-            steps.done += 1;
+        one.stop();
+    }
+    if let Some(profile) = &plan.profile {
+        for (one, done) in explained.iter_mut().zip(done) {
+            one.report("profile", done, steps);
+            one.profile(profile);
         }
     }
-    let is_known = |one: &Explained| !one.explanation.rounds.is_empty() || one.has_failed;
+    let is_known = |one: &Explained<'_>| !one.explanation.rounds.is_empty() || one.has_failed;
     explained.retain(is_known);
     explained.into_iter().map(|one| one.explanation).collect()
 }
@@ -213,85 +202,79 @@ fn load_for(measure: &Measure, duration: Duration) -> LoadSpec {
     load
 }
 
-impl Explained {
-    fn report(
-        &self,
-        step: &str,
-        steps: Steps,
-        session: &Session<'_>,
-        observe: &mut dyn FnMut(RunEvent<'_>),
-    ) {
-        if self.has_failed || session.is_interrupted() {
+/// What could not be measured, where nothing would help.
+fn unavailable(what: &str, why: String) -> Unavailable {
+    Unavailable {
+        what: what.to_owned(),
+        why,
+        remedy: None,
+    }
+}
+
+impl Explained<'_> {
+    fn report(&self, step: &str, done: usize, steps: usize) {
+        if self.has_failed || self.session.is_interrupted() {
             return;
         }
-        observe(RunEvent::Explaining {
+        self.session.report(RunEvent::Explaining {
             server: &self.explanation.server,
             workload: &self.explanation.workload,
             step,
-            done: steps.done,
-            steps: steps.all,
+            done,
+            steps,
         });
     }
 
+    fn stop(&mut self) {
+        if let Some(running) = self.running.take() {
+            running.stop();
+        }
+    }
+
     /// One round: the load with counters alone, then the traced one.
-    fn round(&mut self, round: u32, measure: &Measure, plan: &ExplainPlan, session: &Session<'_>) {
-        let load = load_for(measure, plan.duration);
+    fn round(&mut self, round: u32) {
+        let duration = self.plan.duration;
         let mut counted = Counters::default();
-        let Some(plain) = self.load(round, measure, &load, session, None, &mut counted) else {
+        let Some(plain) = self.load(round, duration, None, &mut counted) else {
             return;
         };
         let mut cost = CostRound::default();
         let busy_cpus = plain.server_cpu_s().map(|cpu_s| cpu_s / plain.loaded_s());
         self.busy_cpus.extend(busy_cpus);
         let unit = self.explanation.unit;
-        let plain_cost = PlainCost::of(&plain, &counted, unit);
-        plain_cost.add_to(&mut cost);
+        cost.figures.extend(plain_cost(&plain, &counted, unit));
         self.miss(counted.unavailable());
-        self.add_segments(&mut cost, session);
-        let mut tracing = Tracing::new(&session.request.bench.cpus.load);
-        if let Some(traced) = self.load(round, measure, &load, session, None, &mut tracing) {
-            tracing.add_to(&mut cost, &traced, unit, plain_cost.cpu_s());
+        self.add_segments(&mut cost);
+        let mut tracing = Tracing::new(&self.session.testbed().cpus.load);
+        if let Some(traced) = self.load(round, duration, None, &mut tracing) {
+            tracing.add_to(&mut cost, &traced, unit);
             self.miss(tracing.into_unavailable());
         }
         self.explanation.rounds.push(cost);
     }
 
     /// Bytes and segments of a response, from requests in sequence over a connection of their own.
-    fn add_segments(&mut self, cost: &mut CostRound, session: &Session<'_>) {
+    fn add_segments(&mut self, cost: &mut CostRound) {
         let Some(running) = &mut self.running else {
             return;
         };
-        let Some(task) = session.task(&self.explanation.workload) else {
+        let Some(task) = self.session.task(&self.explanation.workload) else {
             return;
         };
         match segments(task, &mut running.server, self.explanation.unit) {
             Ok(figures) => cost.figures.extend(figures),
-            Err(why) => self.miss([Unavailable {
-                what: "bytes and segments".into(),
-                why: task.hide_in_error(&why),
-                remedy: None,
-            }]),
+            Err(why) => self.miss([unavailable("bytes and segments", task.hide_in_error(&why))]),
         }
     }
 
-    fn profile(&mut self, measure: &Measure, plan: &ProfilePlan, session: &Session<'_>) {
+    fn profile(&mut self, plan: &ProfilePlan) {
         let busy_cpus = prony_stats::median(&self.busy_cpus);
         let duration = busy_cpus.map_or(plan.duration, |busy| plan.duration_for(busy));
-        let load = load_for(measure, duration);
         let wrapper = names_functions();
-        let mut profiling = Profiling::new(plan, &session.request.bench.cpus.load);
+        let mut profiling = Profiling::new(plan, &self.session.testbed().cpus.load);
         let round = self.explanation.rounds.len() as u32 + 1;
-        let profiled = self.load(
-            round,
-            measure,
-            &load,
-            session,
-            Some(&wrapper),
-            &mut profiling,
-        );
-        if let Some(running) = self.running.take() {
-            running.stop();
-        }
+        let profiled = self.load(round, duration, Some(&wrapper), &mut profiling);
+        self.stop();
         let (profiles, unavailable) = profiling.into_result();
         self.miss(unavailable);
         let (Some(measurement), Some(mut profiles)) = (profiled, profiles) else {
@@ -322,63 +305,53 @@ impl Explained {
     fn load(
         &mut self,
         round: u32,
-        measure: &Measure,
-        load: &LoadSpec,
-        session: &Session<'_>,
+        duration: Duration,
         wrapper: Option<&Wrapper>,
         instrument: &mut dyn Instrument,
     ) -> Option<Measurement> {
+        let session = self.session;
         if self.has_failed || session.has_ended() {
             return None;
         }
-        let attempt = self.attempt(round, measure, load);
-        let load = attempt.load();
+        let attempt = self.attempt(round, load_for(self.measure, duration));
         let kept = self.running.take();
         let process = match &kept {
             Some(_) => ProcessStart::Kept,
             None => ProcessStart::New,
         };
-        let no_requests = CountedRequests::default();
-        let setup = TrialSetup {
-            wrapper,
-            ..session.trial(&attempt, &load, process, &no_requests)?
-        };
-        let (record, running) = setup.run(kept, &mut |_: TrialEvent<'_>| {}, instrument)?;
+        let trial = session.explaining_trial(&attempt, process, wrapper)?;
+        let (record, running) = trial.run(kept, instrument)?;
         self.running = running;
         match record.result {
             TrialResult::Measured(measurement) => Some(measurement),
             TrialResult::Failed { message, .. } => {
                 self.has_failed = true;
-                self.miss([Unavailable {
-                    what: "the load".into(),
-                    why: message,
-                    remedy: None,
-                }]);
+                self.miss([unavailable("the load", message)]);
                 None
             }
         }
     }
 
-    fn attempt(&self, round: u32, measure: &Measure, load: &LoadSpec) -> TrialAttempt {
+    fn attempt(&self, round: u32, load: LoadSpec) -> TrialAttempt {
         TrialAttempt {
-            trial: Trial {
-                sequence: round,
-                server: self.explanation.server.clone(),
-                workload: measure.workload.clone(),
-                load: load.clone(),
-                round,
-            },
             number: 1,
-            measure: self.measure,
+            measure: self.index,
             // Every process is warmed up once, until it is steady, and kept.
-            warming: if measure.warmup_limit_s > 0.0 {
+            warming: if self.measure.warmup_limit_s > 0.0 {
                 Warming::Keep
             } else {
                 Warming::Fixed
             },
-            warmup_limit_s: measure.warmup_limit_s,
+            warmup_limit_s: self.measure.warmup_limit_s,
             warmup_s: load.warmup_s,
             allowed: None,
+            trial: Trial {
+                sequence: round,
+                server: self.explanation.server.clone(),
+                workload: self.measure.workload.clone(),
+                load,
+                round,
+            },
         }
     }
 

@@ -12,7 +12,7 @@ const REQUESTS: u64 = 100;
 
 /// Requests a task over a connection of its own, without load; the log of the server is complete afterwards. Nothing for a
 /// scenario, whose requests differ.
-pub fn segments(
+pub(super) fn segments(
     task: &Task,
     server: &mut Process,
     unit: CostUnit,

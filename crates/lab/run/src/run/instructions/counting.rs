@@ -1,7 +1,7 @@
 //! Counts of the instructions of each batch of requests.
 
 use std::num::NonZeroU64;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use prony_insight::instructions::{Control, InstructionCount};
@@ -60,24 +60,24 @@ impl Counting {
         }
     }
 
-    /// What is counted from now on is the first batch's.
-    fn zero(&self) -> Result<Zero, String> {
+    /// What is counted from now on is the first batch's. Returns the count at which that begins.
+    fn zero(&self) -> Result<u64, String> {
         match self {
-            Self::Counters(counters) => Ok(Zero(instructions(counters)?)),
+            Self::Counters(counters) => instructions(counters),
             Self::Emulator(control) => {
                 control.zero().map_err(|error| error.to_string())?;
-                Ok(Zero(0))
+                Ok(0)
             }
         }
     }
 
     /// What has been counted since `zero`, which becomes the count of now.
-    fn since(&self, zero: &mut Zero) -> Result<InstructionCount, String> {
+    fn since(&self, zero: &mut u64) -> Result<InstructionCount, String> {
         match self {
             Self::Counters(counters) => {
-                let before = std::mem::replace(&mut zero.0, instructions(counters)?);
+                let before = std::mem::replace(zero, instructions(counters)?);
                 Ok(InstructionCount {
-                    total: zero.0.saturating_sub(before),
+                    total: zero.saturating_sub(before),
                     processes: 1,
                     ..InstructionCount::default()
                 })
@@ -88,51 +88,27 @@ impl Counting {
     }
 }
 
-/// The count at which a batch begins.
-struct Zero(u64);
-
 fn instructions(counters: &TreeCounters) -> Result<u64, String> {
     let read = counters.read().map(|read| read.instructions);
     read.ok_or_else(|| "the processor's counters were all in use".to_owned())
 }
 
-/// The requests of one measure: the first trial finds out how many warm its server up and how many can be counted in the time
-/// that it has, and all others have as many, so that both sides of a comparison do the same.
-#[derive(Debug, Default)]
-pub struct CountedRequests(OnceLock<TrialRequests>);
-
-/// The requests of a trial.
+/// The requests of a trial. The first one of a measure finds out how many warm its server up and how many can be counted in
+/// the time that it has, and all others have as many, so that both sides of a comparison do the same.
 #[derive(Clone, Debug)]
-pub(super) struct TrialRequests {
+pub(crate) struct TrialRequests {
     /// How many warm a server up.
-    pub warm_up: u64,
+    pub(super) warm_up: u64,
     /// How many each counted batch has.
-    pub batches: Vec<NonZeroU64>,
-}
-
-impl CountedRequests {
-    /// `None` before the first trial.
-    pub(super) fn known(&self) -> Option<&TrialRequests> {
-        self.0.get()
-    }
-
-    /// Takes the requests of a trial, unless one was before it.
-    pub(super) fn learn(&self, known: TrialRequests) {
-        let _ = self.0.set(known);
-    }
+    pub(super) batches: Vec<NonZeroU64>,
 }
 
 /// The counts of the batches of one load.
-pub(super) struct BatchCounts {
-    shared: Arc<Shared>,
-}
-
-struct Shared {
-    counting: Counting,
-    progress: Mutex<Progress>,
-}
+#[derive(Clone)]
+pub(super) struct BatchCounts(Arc<Mutex<Progress>>);
 
 struct Progress {
+    counting: Counting,
     warm_up: WarmUp,
     phase: Phase,
     batched: Batched,
@@ -140,7 +116,8 @@ struct Progress {
     begun: Instant,
     /// The pause of the batches that follow the warm-up.
     pause: Duration,
-    zero: Zero,
+    /// The count at which the batch begins.
+    zero: u64,
     counts: Vec<InstructionCount>,
     failed: Option<String>,
 }
@@ -162,50 +139,49 @@ pub(super) struct Batched {
 
 /// What the usual batches cost together.
 pub(super) struct BatchTotals {
-    pub count: InstructionCount,
-    pub requests: u64,
+    pub(super) count: InstructionCount,
+    pub(super) requests: u64,
     /// How many requests the trial had.
-    pub known: TrialRequests,
-    pub batches: CountedBatches,
+    pub(super) known: TrialRequests,
+    pub(super) batches: CountedBatches,
 }
 
 impl BatchCounts {
     /// Counts over requests that follow a warm-up.
     pub(super) fn new(counting: Counting, warm_up: WarmUp, batched: Batched) -> Self {
-        let progress = Progress {
+        Self(Arc::new(Mutex::new(Progress {
+            counting,
             warm_up,
             phase: Phase::WarmUp,
             batched,
             begun: Instant::now(),
             pause: SHORTEST_PAUSE,
-            zero: Zero(0),
+            zero: 0,
             counts: Vec::new(),
             failed: None,
-        };
-        Self {
-            shared: Arc::new(Shared {
-                counting,
-                progress: Mutex::new(progress),
-            }),
-        }
+        })))
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Progress> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The batches of the load: the warm-up, a few requests while counting begins, and those that are counted.
     pub(super) fn batches(&self) -> Batches {
-        let shared = self.shared.clone();
-        let first = shared.lock().warm_up.next();
+        let counts = self.clone();
+        let first = counts.lock().warm_up.next();
         Batches {
             first: first.unwrap_or(Batch {
                 requests: NonZeroU64::MIN,
                 pause: Duration::ZERO,
             }),
-            next: Arc::new(move |_| shared.next()),
+            next: Arc::new(move |_| counts.lock().next()),
         }
     }
 
     /// The counts together, after the load.
     pub(super) fn counted(self) -> Result<BatchTotals, String> {
-        let mut progress = self.shared.lock();
+        let mut progress = self.lock();
         if let Some(why) = progress.failed.take() {
             return Err(why);
         }
@@ -236,57 +212,47 @@ impl BatchCounts {
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Progress> {
-        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
+impl Progress {
     /// The batch after the one that is over; `None` after the last one, and if something fails.
-    fn next(&self) -> Option<Batch> {
-        let mut progress = self.lock();
-        self.after(&mut progress).unwrap_or_else(|why| {
-            progress.failed = Some(why);
+    fn next(&mut self) -> Option<Batch> {
+        let batch = self.after(self.begun.elapsed());
+        self.begun = Instant::now();
+        batch.unwrap_or_else(|why| {
+            self.failed = Some(why);
             None
         })
     }
 
-    fn after(&self, progress: &mut Progress) -> Result<Option<Batch>, String> {
-        let took = progress.begun.elapsed();
-        let batch = self.begin(progress, took)?;
-        progress.begun = Instant::now();
-        Ok(batch)
-    }
-
     /// The batch after one that took this long.
-    fn begin(&self, progress: &mut Progress, took: Duration) -> Result<Option<Batch>, String> {
-        match progress.phase {
+    fn after(&mut self, took: Duration) -> Result<Option<Batch>, String> {
+        match self.phase {
             Phase::WarmUp => {
-                if let Some(batch) = progress.warm_up.next() {
+                if let Some(batch) = self.warm_up.next() {
                     return Ok(Some(batch));
                 }
                 self.counting.start()?;
-                progress.pause = pause(progress.warm_up.seconds_per_request());
-                progress.phase = Phase::Settling;
+                self.pause = pause(self.warm_up.seconds_per_request());
+                self.phase = Phase::Settling;
                 return Ok(Some(Batch {
                     requests: SETTLING,
-                    pause: progress.pause,
+                    pause: self.pause,
                 }));
             }
             Phase::Settling => {
-                progress.batched.fit(Instant::now(), took);
-                progress.zero = self.counting.zero()?;
-                progress.phase = Phase::Counting;
+                self.batched.fit(Instant::now(), took);
+                self.zero = self.counting.zero()?;
+                self.phase = Phase::Counting;
             }
             Phase::Counting => {
-                let count = self.counting.since(&mut progress.zero)?;
-                progress.counts.push(count);
+                let count = self.counting.since(&mut self.zero)?;
+                self.counts.push(count);
             }
         }
-        let counted = progress.counts.len();
-        let next = progress.batched.next(counted, Instant::now(), took);
+        let counted = self.counts.len();
+        let next = self.batched.next(counted, Instant::now(), took);
         Ok(next.map(|requests| Batch {
             requests,
-            pause: progress.pause,
+            pause: self.pause,
         }))
     }
 }

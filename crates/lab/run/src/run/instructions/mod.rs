@@ -8,24 +8,23 @@ mod warm_up;
 
 use std::path::Path;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
 use prony_insight::instructions::{Emulator, Function, Messages, NODE_OPTIONS, settings};
 use prony_kernel::TreeCounters;
-use prony_load::{LoadPlan, LoadRunner};
+use prony_load::LoadPlan;
 use prony_model::{
-    CountedBy, Ended, FailureKind, FunctionInstructions, LoadResult, Measurement, Outcome,
-    UnemulatedCost, UserInstructions,
+    CountedBy, Ended, FunctionInstructions, LoadResult, Measurement, Outcome, UnemulatedCost,
+    UserInstructions,
 };
 use prony_server::{ProgramOptions, Wrapper, WrapperVariable};
 
+use super::instrument::NoInstrument;
 use super::process::{Access, Process};
-use super::sampling::Meter;
 use super::server_pool::Running;
-use super::trial::{Stop, TrialEvent, TrialSetup, failed, unreadable};
+use super::trial::{Loaded, Stop, Trial, load_failed};
 use super::verify::settle_quiet;
-pub use counting::CountedRequests;
+pub(super) use counting::TrialRequests;
 use counting::{BatchCounts, BatchTotals, Batched, Counting};
 use warm_up::{WarmUp, next_batch};
 
@@ -40,7 +39,7 @@ const UNEMULATED_TIME: Duration = Duration::from_millis(400);
 const WARM_UP_SHARE: f64 = 0.5;
 const COUNTED_SHARE: f64 = 0.7;
 /// How long a load may take: it has a number of requests and no end in time.
-const LONGEST_LOAD: Duration = Duration::from_secs(300);
+pub(super) const LONGEST_LOAD: Duration = Duration::from_secs(300);
 /// The most functions in a record.
 const MOST_FUNCTIONS: usize = 200;
 
@@ -98,21 +97,6 @@ impl Counter {
     }
 }
 
-/// What the trials of a measure that counts instructions share.
-#[derive(Debug, Default)]
-pub struct Instructions {
-    counter: OnceLock<Result<Counter, String>>,
-}
-
-impl Instructions {
-    /// What counts; looks for it the first time.
-    fn counter(&self) -> Result<&Counter, Stop> {
-        let found = self.counter.get_or_init(Counter::find);
-        let stop = |why: &String| Stop::Failed(FailureKind::Load, why.clone());
-        found.as_ref().map_err(stop)
-    }
-}
-
 /// Programs that compile code while they run it.
 const COMPILING: [&str; 15] = [
     "bun", "deno", "dotnet", "java", "luajit", "node", "npm", "npx", "php", "pnpm", "pypy",
@@ -139,100 +123,84 @@ fn node_options() -> ProgramOptions {
     }
 }
 
-impl TrialSetup<'_> {
+impl Trial<'_> {
     /// Counts the instructions of a new server.
-    pub(super) fn count_instructions(
-        &self,
-        observe: &mut dyn FnMut(TrialEvent<'_>),
-    ) -> Result<(Measurement, Running), Stop> {
+    pub(super) fn count_instructions(&self) -> Result<(Measurement, Running), Stop> {
         if let Access::Outside(outside) = self.access {
-            return Err(Stop::Failed(
-                FailureKind::Load,
-                format!(
-                    "Prony counts the instructions only of servers that it starts, and {} already runs",
-                    outside.url
-                ),
-            ));
+            return Err(load_failed(format!(
+                "Prony counts the instructions only of servers that it starts, and {} already runs",
+                outside.url
+            )));
         }
-        if self.driver.is_some() || self.generator.fleet().is_some() {
-            let why = "only Prony's own engine, in this process, sends requests to count the instructions of";
-            return Err(Stop::Failed(FailureKind::Load, why.to_owned()));
+        if self.driver.is_some() || self.generator().fleet().is_some() {
+            return Err(load_failed(
+                "only Prony's own engine, in this process, sends requests to count the instructions of",
+            ));
         }
         let allowed = self.attempt.allowed;
         let ends = allowed.and_then(|allowed| Instant::now().checked_add(allowed));
-        let counter = self.instructions.counter()?;
-        let messages = Messages::new(&self.bench.logs, &self.name());
+        let counter = self.session.counter.get_or_init(Counter::find);
+        let counter = counter.as_ref().map_err(load_failed)?;
+        let messages = Messages::new(&self.testbed().logs, &self.name());
         let wrapper = counter.wrapper(&messages);
         let running = self.bring_up(Some((&wrapper, SLOWER_START)));
-        let counted = running.and_then(|mut running| {
-            match self.count(counter, &mut running, ends, observe) {
-                Ok(counted) => Ok((running, counted)),
-                Err(stop) => Err(self.exit_or(stop, &mut running.server)),
-            }
-        });
+        let counted =
+            running.and_then(
+                |mut running| match self.count(counter, &mut running, ends) {
+                    Ok(counted) => Ok((running, counted)),
+                    Err(stop) => Err(self.exit_or(stop, &mut running.server)),
+                },
+            );
         let counted = counted.map_err(|stop| explained(stop, &messages));
-        let (mut running, (mut measurement, requests)) = counted?;
+        let (mut running, (load, mut instructions)) = counted?;
         messages.discard();
+        let log_tail = self.log_tail(&running.server);
         // It need not end by itself: an emulator takes long to, and writes counts that nobody reads.
         running.server.stop(Duration::ZERO);
-        let is_measured = self.attempt.trial.round <= UNEMULATED_ROUNDS;
-        let unemulated = is_measured.then(|| self.unemulated(requests, observe));
-        let unemulated = unemulated.transpose()?;
-        if let Some(counted) = &mut measurement.user_instructions {
-            counted.unemulated = unemulated;
+        if self.attempt.trial.round <= UNEMULATED_ROUNDS {
+            let unemulated = self.unemulated(instructions.warm_up_requests)?;
+            instructions.unemulated = Some(unemulated);
         }
+        let measurement = Measurement {
+            // What an emulator uses is not the server's cost, and the warm-up is in it.
+            server: None,
+            noise: load.metered.noise,
+            log_lines: load.log_lines,
+            log_tail,
+            user_instructions: Some(instructions),
+            load: load.load,
+            ..Measurement::default()
+        };
         Ok((measurement, running))
     }
 
-    /// Warms the server up, counts, and gives the measurement with the number of requests of the warm-up.
+    /// Warms the server up, and counts.
     fn count(
         &self,
         counter: &Counter,
         running: &mut Running,
         ends: Option<Instant>,
-        observe: &mut dyn FnMut(TrialEvent<'_>),
-    ) -> Result<(Measurement, u64), Stop> {
-        let counting = Counting::of(counter, &running.server).map_err(failed(FailureKind::Load))?;
-        let logged = u64::from(self.task.workload.log_lines());
-        let lines_before = match logged {
-            0 => 0,
-            _ => {
-                settle_quiet(&mut running.server);
-                running.settled_lines().map_err(unreadable)?
-            }
-        };
-        let meter = Meter::start(&running.server, &self.generator.cpus(self.bench));
-        let meter = meter.map_err(failed(FailureKind::Load))?;
+    ) -> Result<(Loaded, UserInstructions), Stop> {
+        let counting = Counting::of(counter, &running.server).map_err(load_failed)?;
+        if self.task.workload.log_lines() > 0 {
+            settle_quiet(&mut running.server);
+        }
         let counts = self.batch_counts(counting, &running.server, ends);
+        self.report_warm_up(Duration::ZERO);
         let batches = Some(counts.batches());
-        observe(TrialEvent::WarmingUp(Duration::ZERO));
-        let mut load = self.load(&mut running.server, batches, observe)?;
-        let sampled = meter.finish(load.loaded_s());
-        self.fail_if_exited(&load, &mut running.server)?;
-        self.fail_without_responses(&load, &running.server)?;
-        fail_unless_complete(&load)?;
-        let counted = counts.counted().map_err(failed(FailureKind::Load))?;
-        let warm_up_requests = counted.known.warm_up;
-        self.counted_requests.learn(counted.known.clone());
+        let mut loaded = self.watched_load(running, batches, &mut NoInstrument)?;
+        fail_unless_complete(&loaded.load)?;
+        let counted = counts.counted().map_err(load_failed)?;
+        // Those of an earlier trial stay.
+        let _ = self.counted_requests().set(counted.known.clone());
         // The engine knows of no counting, of no warm-up, and of an end in time that only bounds it.
-        load.load = self.load.clone();
-        let log_lines = (logged > 0)
-            .then(|| self.reconcile(running, lines_before, &load))
-            .transpose()?;
-        let noise = sampled.map_err(failed(FailureKind::Load))?.noise;
-        let measurement = Measurement {
-            // What an emulator uses is not the server's cost, and the warm-up is in it.
-            server: None,
-            startup_ns: None,
-            warm_up: None,
-            search: None,
-            noise,
-            log_lines,
-            log_tail: self.log_tail(&running.server),
-            user_instructions: Some(recorded(counter, counted, &self.program())),
-            load,
-        };
-        Ok((measurement, warm_up_requests))
+        loaded.load.load = self.load.clone();
+        Ok((loaded, recorded(counter, counted, &self.program())))
+    }
+
+    /// The requests of all trials of its measure.
+    fn counted_requests(&self) -> &OnceLock<TrialRequests> {
+        &self.session.counted_requests[self.attempt.measure]
     }
 
     /// Counts over as many requests as other trials of the measure had, or else as many as the time until `ends` allows.
@@ -245,7 +213,7 @@ impl TrialSetup<'_> {
         let now = Instant::now();
         let left = ends.map(|ends| ends.saturating_duration_since(now));
         let share_of_left = |share| left.map(|left| left.mul_f64(share));
-        let known = self.counted_requests.known();
+        let known = self.counted_requests().get();
         let warm_up = WarmUp::begin(
             known.map(|known| known.warm_up),
             server.tree(),
@@ -273,52 +241,34 @@ impl TrialSetup<'_> {
     }
 
     /// Sends some requests, each of which must have a response.
-    fn send(&self, server: &mut Process, requests: u64) -> Result<LoadResult, Stop> {
+    fn send(&self, server: &mut Process, requests: u64) -> Result<(), Stop> {
         let plan = LoadPlan {
             requests: Some(requests),
             ..self.plan(server, None)?
         };
-        let stop = AtomicBool::new(false);
-        let result = self.generator.run(&plan, &stop, &mut |_| {
-            if self.bench.is_interrupted() || server.exited().is_some() {
-                stop.store(true, Relaxed);
-            }
-        });
-        self.fail_if_stopped(server)?;
-        let result = result.map_err(failed(FailureKind::Load))?;
-        self.fail_without_responses(&result, server)?;
-        Ok(result)
+        let result = self.run_load(&plan, server, &mut |_| {})?;
+        self.fail_without_responses(&result, server)
     }
 
     /// The CPU time of the same requests in a process that no emulator runs.
-    fn unemulated(
-        &self,
-        warm_up_requests: u64,
-        observe: &mut dyn FnMut(TrialEvent<'_>),
-    ) -> Result<UnemulatedCost, Stop> {
+    fn unemulated(&self, warm_up_requests: u64) -> Result<UnemulatedCost, Stop> {
         let mut running = self.bring_up(None)?;
         let server = &mut running.server;
-        observe(TrialEvent::WarmingUp(Duration::ZERO));
+        self.report_warm_up(Duration::ZERO);
         let mut sent = 0;
         while sent < warm_up_requests {
             let requests = next_batch(sent);
             self.send(server, requests)?;
             sent += requests;
         }
-        let meter = Meter::start(server, &self.generator.cpus(self.bench));
-        let meter = meter.map_err(failed(FailureKind::Load))?;
+        let meter = self.meter(server)?;
         let plan = LoadPlan {
             requests: None,
             duration: Some(UNEMULATED_TIME),
             ..self.plan(server, None)?
         };
-        let result = self
-            .generator
-            .run(&plan, &self.bench.interrupt, &mut |_| {});
-        self.fail_if_stopped(server)?;
-        let result = result.map_err(failed(FailureKind::Load))?;
-        let cost = meter.finish(result.loaded_s());
-        let cost = cost.map_err(failed(FailureKind::Load))?.server;
+        let result = self.run_load(&plan, server, &mut |_| {})?;
+        let cost = meter.finish(result.loaded_s()).map_err(load_failed)?.server;
         let cost = cost.unwrap_or_default();
         running.stop();
         Ok(UnemulatedCost {
@@ -327,11 +277,6 @@ impl TrialSetup<'_> {
             cpu_system_s: cost.cpu_system_s,
         })
     }
-}
-
-/// How long a load by instructions may take.
-pub(super) const fn longest_load() -> Duration {
-    LONGEST_LOAD
 }
 
 /// All requests that ended, or flows.
@@ -352,20 +297,19 @@ fn completed(load: &LoadResult) -> u64 {
 
 /// Fails if a request had no ok response: what it cost would be counted too.
 fn fail_unless_complete(load: &LoadResult) -> Result<(), Stop> {
-    let fail = |why: String| Err(Stop::Failed(FailureKind::Load, why));
     if load.ended != Ended::Requests {
         let longest = LONGEST_LOAD.as_secs();
-        return fail(format!(
+        return Err(load_failed(format!(
             "its {} requests took more than {longest} s",
             load.requests
-        ));
+        )));
     }
     let (ok, all) = (completed(load), ended(load));
     if ok < all {
-        fail(format!(
+        Err(load_failed(format!(
             "{} of {all} requests whose instructions were counted had no ok response",
             all - ok
-        ))
+        )))
     } else {
         Ok(())
     }

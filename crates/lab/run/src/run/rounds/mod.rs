@@ -39,9 +39,6 @@ pub trait TrialRunner {
     /// Runs a trial. `None` if the run was stopped.
     fn measure(&mut self, attempt: &TrialAttempt) -> Option<TrialRecord>;
 
-    /// A round begins with these trials; kept servers that none of them uses are no longer needed.
-    fn begin_round(&mut self, _trials: &[Planned]) {}
-
     /// Stores its result durably.
     fn store(&mut self, record: TrialRecord) -> Result<(), StoreError>;
 
@@ -53,7 +50,7 @@ pub trait TrialRunner {
 }
 
 /// What decides the number of rounds.
-pub struct Rule<'a> {
+pub struct RoundRules<'a> {
     /// How rounds are added as needed; `None` for a fixed number.
     pub adaptive: Option<AdaptiveRounds>,
     /// The server chosen to compare the others with.
@@ -67,7 +64,7 @@ pub struct Rule<'a> {
 
 /// How the rounds went.
 #[derive(Debug, Default, PartialEq)]
-pub struct Done {
+pub struct RoundsRun {
     /// How many began.
     pub rounds: u32,
     /// If rounds were added as needed, why each measure got no more of them.
@@ -80,9 +77,9 @@ pub struct Done {
 /// If a trial cannot be stored. No further trial runs then, and `done` describes the rounds so far.
 pub fn run(
     plan: Plan,
-    rule: &Rule<'_>,
+    rule: &RoundRules<'_>,
     runner: &mut dyn TrialRunner,
-    done: &mut Done,
+    done: &mut RoundsRun,
 ) -> Result<(), StoreError> {
     let sure = match rule.adaptive {
         Some(_) => {
@@ -91,9 +88,7 @@ pub fn run(
         }
         None => u32::MAX,
     };
-    runner.report(RunEvent::Planned {
-        trials: &plan.trials(sure),
-    });
+    runner.report(RunEvent::Planned(&plan.trials(sure)));
     let adaptive = rule.adaptive;
     let per_round = plan.trials(1).len();
     let counted_trial = adaptive.map(|adaptive| adaptive.counted_trial(per_round));
@@ -143,15 +138,12 @@ struct Queued {
     number: u32,
 }
 
-/// How a round ended.
-#[derive(PartialEq)]
-enum RoundEnd {
-    Over,
-    Stopped,
-}
-
 impl RoundRunner<'_> {
-    fn run(&mut self, runner: &mut dyn TrialRunner, done: &mut Done) -> Result<(), StoreError> {
+    fn run(
+        &mut self,
+        runner: &mut dyn TrialRunner,
+        done: &mut RoundsRun,
+    ) -> Result<(), StoreError> {
         loop {
             let hopeless = self.hopeless(done.rounds);
             if let Some(stopping) = &mut self.stopping {
@@ -166,7 +158,7 @@ impl RoundRunner<'_> {
                 return Ok(());
             }
             done.rounds += 1;
-            if self.round(round, runner)? == RoundEnd::Stopped {
+            if !self.round(round, runner)? {
                 return Ok(());
             }
             if let Some(stopping) = &mut self.stopping {
@@ -192,31 +184,31 @@ impl RoundRunner<'_> {
         measures.filter(lacks_figures).collect()
     }
 
+    /// Runs a round; false if it was stopped.
     fn round(
         &mut self,
         round: Vec<Planned>,
         runner: &mut dyn TrialRunner,
-    ) -> Result<RoundEnd, StoreError> {
+    ) -> Result<bool, StoreError> {
         self.planned += round.len();
-        runner.begin_round(&round);
-        runner.report(RunEvent::Round { trials: &round });
+        runner.report(RunEvent::Round(&round));
         let first = |planned| Queued { planned, number: 1 };
         let mut queue: VecDeque<Queued> = round.into_iter().map(first).collect();
         while let Some(queued) = queue.pop_front() {
             let attempt = self.attempt(&queued);
-            runner.report(RunEvent::Trial { attempt: &attempt });
+            runner.report(RunEvent::Trial(&attempt));
             let begun = runner.clock();
             let Some(mut record) = runner.measure(&attempt) else {
-                return Ok(RoundEnd::Stopped);
+                return Ok(false);
             };
             self.attempts += 1;
             record.attempt = attempt.number;
             record.noisy = match &mut record.result {
                 TrialResult::Measured(measurement) => {
-                    let Planned { trial, measure } = &queued.planned;
-                    self.measured.insert((trial.server.clone(), *measure));
-                    self.warm_ups.learn(&trial.server, *measure, measurement);
-                    self.confirmed(&queued, noise_causes(measurement))
+                    let server = &attempt.trial.server;
+                    self.measured.insert((server.clone(), attempt.measure));
+                    self.warm_ups.learn(server, attempt.measure, measurement);
+                    self.confirmed(&attempt, noise_causes(measurement))
                 }
                 TrialResult::Failed { .. } => Vec::new(),
             };
@@ -224,7 +216,7 @@ impl RoundRunner<'_> {
                 let took = runner.clock().saturating_sub(begun);
                 stopping.take(queued.planned.measure, &record, took);
             }
-            let again = self.is_re_run(&queued, &attempt, &record);
+            let again = self.is_re_run(&attempt, &record);
             runner.report(RunEvent::TrialOver {
                 record: &record,
                 again,
@@ -239,7 +231,7 @@ impl RoundRunner<'_> {
                 });
             }
         }
-        Ok(RoundEnd::Over)
+        Ok(true)
     }
 
     fn attempt(&self, queued: &Queued) -> TrialAttempt {
@@ -269,12 +261,16 @@ impl RoundRunner<'_> {
     }
 
     /// What disturbed a trial. A rising rate counts only if it is the server's own warm-up.
-    fn confirmed(&mut self, queued: &Queued, mut causes: Vec<NoiseCause>) -> Vec<NoiseCause> {
+    fn confirmed(
+        &mut self,
+        attempt: &TrialAttempt,
+        mut causes: Vec<NoiseCause>,
+    ) -> Vec<NoiseCause> {
         // If the machine was disturbed too, the rate may have risen because the disturbance ended.
         if !causes.iter().any(NoiseCause::is_from_outside) {
-            let Planned { trial, measure } = &queued.planned;
             let rose = !causes.is_empty();
-            if !self.warm_ups.count_rise(&trial.server, *measure, rose) {
+            let server = &attempt.trial.server;
+            if !self.warm_ups.count_rise(server, attempt.measure, rose) {
                 causes.clear();
             }
         }
@@ -282,7 +278,7 @@ impl RoundRunner<'_> {
     }
 
     /// Whether to re-run a trial: something from outside disturbed it, or its warm-up was too short and can be longer.
-    fn is_re_run(&mut self, queued: &Queued, attempt: &TrialAttempt, record: &TrialRecord) -> bool {
+    fn is_re_run(&mut self, attempt: &TrialAttempt, record: &TrialRecord) -> bool {
         let measurement = match record.measurement() {
             Some(measurement) if !record.noisy.is_empty() => measurement,
             _ => return false,
@@ -290,10 +286,10 @@ impl RoundRunner<'_> {
         let is_worth_it = record.noisy.iter().any(NoiseCause::is_from_outside)
             || self.warm_ups.lengthen(
                 &attempt.trial.server,
-                queued.planned.measure,
+                attempt.measure,
                 attempt.warmup_s,
                 measurement.load.duration_s,
             );
-        is_worth_it && queued.number < MOST_ATTEMPTS && self.re_run < most_re_runs(self.planned)
+        is_worth_it && attempt.number < MOST_ATTEMPTS && self.re_run < most_re_runs(self.planned)
     }
 }

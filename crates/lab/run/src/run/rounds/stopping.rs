@@ -14,7 +14,7 @@ use crate::plan::Measure;
 /// Watches the comparisons of each measure, and ends measures that need no more rounds.
 ///
 /// All servers of a measure have the same rounds, so that drift on the machine affects all alike.
-pub struct Stopping<'a> {
+pub(super) struct Stopping<'a> {
     rule: AdaptiveRounds,
     baseline: Option<&'a str>,
     servers: &'a [String],
@@ -29,7 +29,7 @@ const FEWEST_ROUNDS: u32 = 2;
 const LEAST_COUNTED_ROUNDS: usize = 6;
 
 /// The rounds that a comparison of a measure needs to count as precise.
-pub fn least_rounds(measure: &Measure) -> usize {
+pub(super) fn least_rounds(measure: &Measure) -> usize {
     match measure.load.by {
         MeasuredBy::Time => LEAST_ROUNDS,
         MeasuredBy::Instructions => LEAST_COUNTED_ROUNDS,
@@ -57,7 +57,7 @@ enum State {
 }
 
 impl<'a> Stopping<'a> {
-    pub fn new(
+    pub(super) fn new(
         rule: AdaptiveRounds,
         baseline: Option<&'a str>,
         servers: &'a [String],
@@ -81,12 +81,12 @@ impl<'a> Stopping<'a> {
     }
 
     /// Whether the measure gets another round.
-    pub fn goes_on(&self, measure: usize) -> bool {
+    pub(super) fn goes_on(&self, measure: usize) -> bool {
         !matches!(self.measures[measure].state, State::Ended(..))
     }
 
     /// A trial of the measure is over and took this long.
-    pub fn take(&mut self, measure: usize, record: &TrialRecord, took: Duration) {
+    pub(super) fn take(&mut self, measure: usize, record: &TrialRecord, took: Duration) {
         let watched = &mut self.measures[measure];
         watched.figures.take(record);
         watched.spent += took;
@@ -98,7 +98,7 @@ impl<'a> Stopping<'a> {
 
     /// A round is over. Returns the half-width of the widest interval, as a share of its ratio, of the measures that go
     /// on.
-    pub fn round_over(&mut self) -> Option<f64> {
+    pub(super) fn round_over(&mut self) -> Option<f64> {
         self.rounds += 1;
         let rounds = self.rounds;
         for watched in self.measures.iter_mut().filter(|one| one.goes_on()) {
@@ -126,7 +126,7 @@ impl<'a> Stopping<'a> {
     }
 
     /// Ends these measures, unless they have ended: one of the servers to compare has no figures.
-    pub fn give_up(&mut self, measures: &[usize]) {
+    pub(super) fn give_up(&mut self, measures: &[usize]) {
         for &measure in measures {
             let watched = &mut self.measures[measure];
             if watched.goes_on() {
@@ -136,18 +136,18 @@ impl<'a> Stopping<'a> {
     }
 
     /// The run was stopped: a round that was begun does not count.
-    pub fn interrupted(&mut self) {
+    pub(super) fn interrupted(&mut self) {
         self.end_all(EnoughRounds::Interrupted);
     }
 
     /// What is left of the budget.
-    pub fn time_left(&self) -> Duration {
+    pub(super) fn time_left(&self) -> Duration {
         self.rule.budget.saturating_sub(self.spent())
     }
 
     /// Why each measure got no more rounds, in the order of the measures; without measures that still go on or that no
     /// server takes part in.
-    pub fn ends(&self) -> Vec<RoundsEnd> {
+    pub(super) fn ends(&self) -> Vec<RoundsEnd> {
         let end = |watched: &Watched| match watched.state {
             State::Ended(rounds, reason) => Some(RoundsEnd {
                 workload: watched.measure.workload.clone(),

@@ -30,7 +30,7 @@ const ROUNDS_WATCHED: usize = 8;
 
 /// The warm-ups of each server and measure, learned from its trials.
 #[derive(Debug, Default)]
-pub struct WarmUps {
+pub(super) struct WarmUps {
     known: BTreeMap<(String, usize), Learned>,
     /// Servers that are compared with each other: if one is kept running, so are the others.
     alike: Vec<String>,
@@ -38,9 +38,9 @@ pub struct WarmUps {
 
 /// The configured warm-up of a load, and its limit, in seconds.
 #[derive(Clone, Copy, Debug)]
-pub struct Configured {
-    pub warmup_s: f64,
-    pub limit_s: f64,
+pub(super) struct Configured {
+    pub(super) warmup_s: f64,
+    pub(super) limit_s: f64,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -62,7 +62,7 @@ struct Learned {
 
 impl WarmUps {
     /// Nothing is known yet; the servers in `alike` are kept running together or not at all.
-    pub fn new(alike: &[String]) -> Self {
+    pub(super) fn new(alike: &[String]) -> Self {
         Self {
             known: BTreeMap::new(),
             alike: alike.to_vec(),
@@ -71,7 +71,12 @@ impl WarmUps {
 
     /// Which process the next trial of `server` in `measure` uses, and its load's warm-up in seconds: as configured, or
     /// longer.
-    pub fn of(&self, server: &str, measure: usize, configured: Configured) -> (Warming, f64) {
+    pub(super) fn of(
+        &self,
+        server: &str,
+        measure: usize,
+        configured: Configured,
+    ) -> (Warming, f64) {
         let known = self.known.get(&(server.to_owned(), measure));
         let grown_s = known.and_then(|known| known.grown_s);
         let learned_s = known.and_then(|known| known.learned_s);
@@ -98,7 +103,7 @@ impl WarmUps {
     }
 
     /// Learns from a trial, and records in it whether a kept process still gets faster from round to round.
-    pub fn learn(&mut self, server: &str, measure: usize, measurement: &mut Measurement) {
+    pub(super) fn learn(&mut self, server: &str, measure: usize, measurement: &mut Measurement) {
         let cpu_per_ok_s = measurement.server_cpu_s();
         let cpu_per_ok_s = cpu_per_ok_s.and_then(|cpu_s| measurement.per_completed(cpu_s));
         let pace = pace(&measurement.load.load.shape);
@@ -131,7 +136,7 @@ impl WarmUps {
     }
 
     /// Records whether a trial's rate still rose, and tells whether the server's warm-up explains it.
-    pub fn count_rise(&mut self, server: &str, measure: usize, rose: bool) -> bool {
+    pub(super) fn count_rise(&mut self, server: &str, measure: usize, rose: bool) -> bool {
         let seen = self.known.entry((server.to_owned(), measure)).or_default();
         seen.trials += 1;
         seen.rises += u32::from(rose);
@@ -140,7 +145,13 @@ impl WarmUps {
 
     /// Lengthens a warm-up of `used_s` that was too short before a load of `measured_s`; false if it is as long as it may
     /// get.
-    pub fn lengthen(&mut self, server: &str, measure: usize, used_s: f64, measured_s: f64) -> bool {
+    pub(super) fn lengthen(
+        &mut self,
+        server: &str,
+        measure: usize,
+        used_s: f64,
+        measured_s: f64,
+    ) -> bool {
         let longest = LONGEST_S.max(measured_s);
         let longer = (used_s * GROWTH).max(used_s + LEAST_GROWTH_S).min(longest);
         let grows = longer > used_s;

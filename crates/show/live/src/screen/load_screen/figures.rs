@@ -3,6 +3,7 @@
 use prony_load::LatencyBands;
 use prony_present::number::{self, NONE};
 use prony_present::terminal::wrapped;
+use prony_present::words::{Joined, non_empty, outcome};
 use prony_stats::supports_percentile;
 use ratatui::text::{Line, Span};
 
@@ -110,15 +111,12 @@ pub fn errors<'a>(model: &LoadModel, width: usize, styles: &Styles) -> Vec<Line<
     if all == 0 {
         return vec![Line::from(vec![head("errors", styles), Span::raw("none")])];
     }
-    let kinds = model.errors().into_iter().map(|(outcome, count)| {
-        let name = outcome.name().replace('_', " ");
-        format!("{} {name}", number::exact(count))
-    });
-    let kinds: Vec<String> = kinds.collect();
+    let kinds = model.errors().into_iter();
+    let kinds = kinds.map(|(of, count)| format!("{} {}", number::exact(count), outcome(of)));
     let share = all as f64 / (all + model.last.ok) as f64;
     let mut text = format!("{} ({})", number::exact(all), number::share(share));
-    if !kinds.is_empty() {
-        text += &format!(": {}", kinds.join(", "));
+    if let Some(kinds) = non_empty(kinds.joined(", ")) {
+        text += &format!(": {kinds}");
     }
     let parts = wrapped(&text, width.saturating_sub(HEAD).max(1));
     let line = |(at, part): (usize, String)| {

@@ -6,21 +6,17 @@ use prony_present::number::minutes;
 use prony_present::terminal::cut;
 use prony_present::words::plural;
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::text::{Line, Span};
+use ratatui::layout::Rect;
+use ratatui::text::Line;
 
 use super::model::LoadModel;
 use crate::screen::style::Styles;
+use crate::screen::view::{at_right, bar};
 
 pub fn title(frame: &mut Frame<'_>, area: Rect, model: &LoadModel, at: Duration, styles: &Styles) {
-    let times = times(model, at, area.width < NARROW);
-    let width = u16::try_from(times.chars().count()).unwrap_or(u16::MAX);
-    let sides = Layout::horizontal([Constraint::Fill(1), Constraint::Length(width)]).spacing(1);
-    let [left, right] = sides.areas(area);
+    let left = at_right(frame, area, times(model, at, area.width < NARROW));
     let title = cut(&model.outline.title, usize::from(left.width).max(1));
-    let title = Line::styled(title, styles.strong());
-    frame.render_widget(title, left);
-    frame.render_widget(Line::from(times), right);
+    frame.render_widget(Line::styled(title, styles.strong()), left);
 }
 
 /// With fewer columns than this only the time left is shown, if it is known.
@@ -66,13 +62,5 @@ pub fn progress(
         return;
     };
     let text = format!(" {:>3.0} %  {doing}", share * 100.0);
-    let room = usize::from(area.width).saturating_sub(text.chars().count());
-    let columns = room.min(40);
-    let filled = (share * columns as f64).round() as usize;
-    let line = Line::from(vec![
-        Span::styled("█".repeat(filled), styles.accent()),
-        Span::styled("░".repeat(columns.saturating_sub(filled)), styles.soft()),
-        Span::raw(text),
-    ]);
-    frame.render_widget(line, area);
+    frame.render_widget(bar(share, text, area.width, styles), area);
 }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use prony_present::number::{self, NONE};
+use prony_present::terminal::cut;
 use prony_stats::Estimate;
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -54,11 +55,7 @@ pub fn name_width(model: &RunModel, width: u16) -> usize {
 
 /// The text in exactly this many columns: cut with `…`, or padded.
 pub fn padded(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return format!("{text:<width$}");
-    }
-    let kept: String = text.chars().take(width.saturating_sub(1)).collect();
-    format!("{kept}…")
+    format!("{:<width$}", cut(text, width))
 }
 
 /// How the grid uses the width that it has.

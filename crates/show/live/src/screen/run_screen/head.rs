@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use prony_present::number::{self, minutes};
-use prony_present::words::plural;
+use prony_present::words::{Joined, non_empty, plural};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
@@ -11,6 +11,7 @@ use ratatui::text::{Line, Span};
 
 use super::model::{FigureUnit, Left, Now, Readiness, RunModel};
 use crate::screen::style::Styles;
+use crate::screen::view::{self, at_right};
 
 /// How many lines it has.
 pub const HEIGHT: u16 = 4;
@@ -20,16 +21,12 @@ const WIDE: u16 = 100;
 
 pub fn draw(frame: &mut Frame<'_>, area: Rect, model: &RunModel, at: Duration, styles: &Styles) {
     let [title, bar, now, _] = Layout::vertical([Constraint::Length(1); 4]).areas(area);
-    let times = times(model, at);
-    let width = u16::try_from(times.chars().count()).unwrap_or(u16::MAX);
-    let sides = Layout::horizontal([Constraint::Fill(1), Constraint::Length(width)]).spacing(1);
-    let [left, right] = sides.areas(title);
+    let left = at_right(frame, title, times(model, at));
     let mut heading = vec![Span::styled(model.title.clone(), styles.strong())];
     if area.width >= WIDE {
         heading.push(Span::styled(format!("  {}", model.plan), styles.soft()));
     }
     frame.render_widget(Line::from(heading), left);
-    frame.render_widget(Line::from(times), right);
     frame.render_widget(progress(model, bar.width, styles), bar);
     frame.render_widget(what_runs(model, at, styles), now);
 }
@@ -71,14 +68,7 @@ fn progress<'a>(model: &RunModel, width: u16, styles: &Styles) -> Line<'a> {
     if !model.precision.is_empty() {
         text += &format!("  {}", model.precision);
     }
-    let room = usize::from(width).saturating_sub(text.chars().count());
-    let columns = room.min(40);
-    let filled = (model.share * columns as f64).round() as usize;
-    Line::from(vec![
-        Span::styled("█".repeat(filled), styles.accent()),
-        Span::styled("░".repeat(columns.saturating_sub(filled)), styles.soft()),
-        Span::raw(text),
-    ])
+    view::bar(model.share, text, width, styles)
 }
 
 /// `▶ go-nethttp × hello, round 2: 45.3 k req/s, p99 3.40 ms`.
@@ -155,6 +145,5 @@ fn in_preparation(model: &RunModel, at: Duration) -> Option<String> {
         let time = minutes(at.saturating_sub(one.since));
         Some(format!("{}: {step}, {time}", one.id))
     });
-    let busy: Vec<String> = busy.collect();
-    (!busy.is_empty()).then(|| busy.join("; "))
+    non_empty(busy.joined("; "))
 }

@@ -2,9 +2,10 @@
 
 use prony_model::CostFigure;
 use prony_present::number::about_times;
+use prony_present::words::{Joined, non_empty};
 use prony_stats::Estimate;
 
-use super::{Case, NAMED, above, below, each, named};
+use super::{NAMED, above, below, each, named};
 use crate::explain::costs::ServerCosts;
 use crate::explain::summary::WorkloadCosts;
 
@@ -25,8 +26,8 @@ pub fn number(workload: &WorkloadCosts<'_>) -> Option<String> {
         .collect();
     servers.sort_by(|a, b| b.1.median.total_cmp(&a.1.median));
     let ((most, times), least) = (servers.first()?, servers.last()?.1);
-    if servers.len() > 1 && !above(times, least.high * LEAST_RATIO) {
-        return None;
+    if servers.len() > 1 {
+        above(Some(times), least.high * LEAST_RATIO)?;
     }
     let first = format!(
         "{}: {} system calls {}{}",
@@ -52,28 +53,20 @@ pub fn number(workload: &WorkloadCosts<'_>) -> Option<String> {
     } else {
         String::new()
     };
-    let all: Vec<String> = std::iter::once(first).chain(shown).collect();
-    Some(format!("{}{rest}.", all.join("; ")))
+    let all = std::iter::once(first).chain(shown).joined("; ");
+    Some(format!("{all}{rest}."))
 }
 
 /// ` (read 1.0, write 1.0)`
 fn by_name(server: &ServerCosts<'_>) -> String {
-    let mut calls: Vec<(&str, f64)> = server
-        .system_calls
-        .iter()
-        .map(|(name, times)| (*name, times.median))
-        .filter(|(_, times)| *times >= NAMED_FROM)
-        .collect();
+    let calls = server.system_calls.iter();
+    let calls = calls.map(|(name, times)| (*name, times.median));
+    let mut calls: Vec<(&str, f64)> = calls.filter(|(_, times)| *times >= NAMED_FROM).collect();
     calls.sort_by(|a, b| b.1.total_cmp(&a.1));
     let names = calls.iter().take(MOST_NAMED);
-    let names: Vec<String> = names
-        .map(|(name, times)| format!("{name} {}", about_times(*times)))
-        .collect();
-    if names.is_empty() {
-        String::new()
-    } else {
-        format!(" ({})", names.join(", "))
-    }
+    let names = names.map(|(name, times)| format!("{name} {}", about_times(*times)));
+    let names = non_empty(names.joined(", "));
+    names.map_or(String::new(), |names| format!(" ({names})"))
 }
 
 /// Threads wake each other if a request takes at least this many futex calls and wake-ups.
@@ -82,25 +75,19 @@ const LEAST_WAKE_UPS: f64 = 1.0;
 
 /// Which servers hand requests from thread to thread.
 pub fn hand_offs(workload: &WorkloadCosts<'_>) -> Option<String> {
-    let cases = workload.servers.iter().filter_map(|server| {
-        let futex = server
-            .call("futex")
-            .filter(|futex| above(futex, LEAST_FUTEX))?;
-        let wake_ups = server.figure(CostFigure::WakeUps);
-        let wake_ups = wake_ups.filter(|wake_ups| above(wake_ups, LEAST_WAKE_UPS))?;
-        let has_threads = server
-            .figure(CostFigure::Threads)
-            .is_some_and(|threads| above(threads, 1.5));
-        let (futex, wake_ups) = (futex.median, wake_ups.median);
+    let servers = named(workload, |server| {
+        let futex = above(server.call("futex"), LEAST_FUTEX)?;
+        let wake_ups = above(server.figure(CostFigure::WakeUps), LEAST_WAKE_UPS)?;
+        above(server.figure(CostFigure::Threads), 1.5)?;
         let words = format!(
             "{} futex calls and {} wake-ups {}",
             about_times(futex),
             about_times(wake_ups),
             each(workload.unit)
         );
-        has_threads.then(|| Case::new(server, futex, words))
-    });
-    let servers = named(cases.collect())?.words;
+        Some((futex, words))
+    })?;
+    let servers = servers.words;
     Some(format!(
         "Threads of {servers} wait for each other and wake each other while they serve."
     ))
@@ -111,13 +98,11 @@ const LEAST_EPOLL_CTL: f64 = 0.5;
 
 /// Which servers change what they wait for with nearly every request.
 pub fn epoll_ctl(workload: &WorkloadCosts<'_>) -> Option<String> {
-    let cases = workload.servers.iter().filter_map(|server| {
-        let calls = server
-            .call("epoll_ctl")
-            .filter(|calls| above(calls, LEAST_EPOLL_CTL))?;
-        Some(Case::new(server, calls.median, about_times(calls.median)))
-    });
-    let servers = named(cases.collect())?.and("changes", "change");
+    let servers = named(workload, |server| {
+        let calls = above(server.call("epoll_ctl"), LEAST_EPOLL_CTL)?;
+        Some((calls, about_times(calls)))
+    })?;
+    let servers = servers.and("changes", "change");
     Some(format!(
         "{servers} the set of sockets to wait for again and again (epoll_ctl, times {}), at one system call each.",
         each(workload.unit)
@@ -129,20 +114,12 @@ const FEW_WRITES: f64 = 0.05;
 
 /// Which servers send through io_uring.
 pub fn io_uring(workload: &WorkloadCosts<'_>) -> Option<String> {
-    let cases = workload.servers.iter().filter_map(|server| {
-        let enter = server
-            .call("io_uring_enter")
-            .filter(|calls| above(calls, 0.0))?;
-        server
-            .figure(CostFigure::Writes)
-            .filter(|writes| below(writes, FEW_WRITES))?;
-        Some(Case::new(
-            server,
-            enter.median,
-            format!("io_uring_enter {}", about_times(enter.median)),
-        ))
-    });
-    let servers = named(cases.collect())?.and("reads and writes", "read and write");
+    let servers = named(workload, |server| {
+        let enter = above(server.call("io_uring_enter"), 0.0)?;
+        below(server.figure(CostFigure::Writes), FEW_WRITES)?;
+        Some((enter, format!("io_uring_enter {}", about_times(enter))))
+    })?;
+    let servers = servers.and("reads and writes", "read and write");
     Some(format!(
         "{servers} through io_uring; what is sent that way is no system call, and no write in the table."
     ))

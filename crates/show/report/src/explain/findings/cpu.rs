@@ -2,9 +2,9 @@
 
 use prony_model::CostFigure;
 use prony_present::number::{duration, interval, ratio, share};
-use prony_stats::{Estimate, Ratio};
+use prony_stats::Ratio;
 
-use super::{Case, above, below, each, named};
+use super::{above, below, each, named};
 use crate::explain::costs::ServerCosts;
 use crate::explain::difference::ratio_of;
 use crate::explain::summary::WorkloadCosts;
@@ -55,40 +55,24 @@ fn is_clear(found: &Ratio, pairs: usize) -> bool {
 
 /// Which servers spend most of their CPU time in the kernel.
 pub fn in_kernel(workload: &WorkloadCosts<'_>) -> Option<String> {
-    let cases = cases(
-        workload,
-        |kernel| above(kernel, MOST_OF_IT),
-        |kernel| kernel,
-    );
-    let servers = named(cases)?.and("spends most of its", "spend most of their");
+    let servers = named(workload, |server| {
+        let kernel = above(server.kernel_share.as_ref(), MOST_OF_IT)?;
+        Some((kernel, share(kernel)))
+    })?;
+    let servers = servers.and("spends most of its", "spend most of their");
     Some(format!("{servers} CPU time in the kernel."))
 }
 
 /// Which servers spend nearly all of their CPU time in their own code.
 pub fn in_user_mode(workload: &WorkloadCosts<'_>) -> Option<String> {
-    let cases = cases(
-        workload,
-        |kernel| below(kernel, LITTLE_OF_IT),
-        |kernel| 1.0 - kernel,
-    );
-    let servers = named(cases)?.and("spends its", "spend their");
+    let servers = named(workload, |server| {
+        let user = 1.0 - below(server.kernel_share.as_ref(), LITTLE_OF_IT)?;
+        Some((user, share(user)))
+    })?;
+    let servers = servers.and("spends its", "spend their");
     Some(format!(
         "{servers} CPU time mostly in user mode, in code of the server, its libraries and its runtime."
     ))
-}
-
-fn cases<'w>(
-    workload: &WorkloadCosts<'w>,
-    applies: impl Fn(&Estimate) -> bool,
-    shown: impl Fn(f64) -> f64,
-) -> Vec<Case<'w>> {
-    let servers = workload.servers.iter();
-    let cases = servers.filter_map(|server| {
-        let kernel = server.kernel_share.filter(|kernel| applies(kernel))?;
-        let value = shown(kernel.median);
-        Some(Case::new(server, value, share(value)))
-    });
-    cases.collect()
 }
 
 #[cfg(test)]

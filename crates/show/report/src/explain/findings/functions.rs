@@ -5,7 +5,7 @@ use prony_present::number::share;
 use prony_present::terminal::cut;
 use prony_stats::share_of;
 
-use super::{Case, named};
+use super::named;
 use crate::explain::functions::Function;
 use crate::explain::summary::WorkloadCosts;
 
@@ -58,14 +58,14 @@ const COLLECTORS: [&str; 27] = [
 
 /// Which servers spend much CPU time on garbage collection.
 pub fn collection(workload: &WorkloadCosts<'_>) -> Option<String> {
-    let cases = workload.servers.iter().filter_map(|server| {
+    let servers = named(workload, |server| {
         let profile = server.of.on_cpu.as_ref()?;
         let collecting = collecting(profile);
         let is_much = is_more_than(collecting, profile, LEAST_COLLECTION);
         let of_all = collecting / profile.total();
-        is_much.then(|| Case::new(server, of_all, share(of_all)))
-    });
-    let servers = named(cases.collect())?.and("spends", "spend");
+        is_much.then(|| (of_all, share(of_all)))
+    })?;
+    let servers = servers.and("spends", "spend");
     Some(format!(
         "{servers} CPU time on garbage collection, by the names of functions."
     ))
@@ -73,20 +73,11 @@ pub fn collection(workload: &WorkloadCosts<'_>) -> Option<String> {
 
 /// The samples below a function that collects garbage.
 fn collecting(profile: &Profile) -> f64 {
-    let collects: Vec<bool> = profile
-        .frames
-        .iter()
-        .map(|frame| collects(&frame.name))
-        .collect();
-    let is_collecting = |frames: &[u32]| {
-        frames
-            .iter()
-            .any(|&index| collects.get(index as usize) == Some(&true))
-    };
-    let stacks = profile
-        .stacks
-        .iter()
-        .filter(|stack| is_collecting(&stack.frames));
+    let frames = profile.frames.iter();
+    let collects: Vec<bool> = frames.map(|frame| collects(&frame.name)).collect();
+    let is_collecting = |index: &u32| collects.get(*index as usize) == Some(&true);
+    let stacks = profile.stacks.iter();
+    let stacks = stacks.filter(|stack| stack.frames.iter().any(is_collecting));
     stacks.map(|stack| stack.weight).sum()
 }
 
@@ -105,23 +96,19 @@ fn collects(name: &str) -> bool {
 
 /// Which servers spend much of their CPU time in a single function.
 pub fn one_function(workload: &WorkloadCosts<'_>) -> Option<String> {
-    let cases = workload.servers.iter().filter_map(|server| {
+    let servers = named(workload, |server| {
         let profile = server.of.on_cpu.as_ref()?;
         let heaviest = server.functions.first().filter(|one| has_name(one))?;
-        let is_much = is_more_than(
-            heaviest.self_share * profile.total(),
-            profile,
-            LEAST_FUNCTION,
-        );
+        let samples = heaviest.self_share * profile.total();
+        let is_much = is_more_than(samples, profile, LEAST_FUNCTION);
         let words = format!(
             "{} in {} of {}",
             share(heaviest.self_share),
             cut(&heaviest.frame.name, LETTERS),
             heaviest.frame.module
         );
-        is_much.then(|| Case::new(server, heaviest.self_share, words))
-    });
-    let servers = named(cases.collect())?;
+        is_much.then_some((heaviest.self_share, words))
+    })?;
     let verb = servers.and("spends much of its", "spend much of their");
     Some(format!("{verb} CPU time in one function."))
 }

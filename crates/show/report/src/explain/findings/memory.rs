@@ -1,9 +1,9 @@
 //! Memory that grows, and pages that are mapped again and again.
 
-use prony_model::{CostFigure, CostUnit};
+use prony_model::CostFigure;
 use prony_present::number::{about_times, bytes, interval};
 
-use super::{Case, above, each, named};
+use super::{above, each, named};
 use crate::explain::costs::ServerCosts;
 use crate::explain::summary::WorkloadCosts;
 
@@ -14,21 +14,16 @@ const LEAST_ROUNDS: usize = 3;
 
 /// Which servers' memory grew in every round.
 pub fn growth(workload: &WorkloadCosts<'_>) -> Option<String> {
-    let cases = workload.servers.iter().filter_map(|server| {
-        let growth = server
-            .figure(CostFigure::HeapGrowth)
-            .filter(|_| grew_in_every_round(server))?;
+    let named = named(workload, |server| {
+        let growth = server.figure(CostFigure::HeapGrowth);
+        let growth = growth.filter(|_| grew_in_every_round(server))?;
         let per_thousand = interval(growth.low * 1000.0, growth.high * 1000.0, bytes);
-        above(growth, LEAST_GROWTH).then(|| Case::new(server, growth.median, per_thousand))
-    });
-    let named = named(cases.collect())?;
-    let units = match workload.unit {
-        CostUnit::Request => "requests",
-        CostUnit::Event => "events",
-    };
+        Some((above(Some(growth), LEAST_GROWTH)?, per_thousand))
+    })?;
     Some(format!(
-        "The memory of {} grew in every round, by this much for 1,000 {units}, which may be a leak, or a heap that has not reached its limit.",
-        named.words
+        "The memory of {} grew in every round, by this much for 1,000 {}s, which may be a leak, or a heap that has not reached its limit.",
+        named.words,
+        workload.unit.name()
     ))
 }
 
@@ -46,13 +41,11 @@ const LEAST_FAULTS: f64 = 0.5;
 
 /// Which servers have the kernel map memory for nearly every request.
 pub fn faults(workload: &WorkloadCosts<'_>) -> Option<String> {
-    let cases = workload.servers.iter().filter_map(|server| {
-        let faults = server
-            .figure(CostFigure::MinorFaults)
-            .filter(|faults| above(faults, LEAST_FAULTS))?;
-        Some(Case::new(server, faults.median, about_times(faults.median)))
-    });
-    let servers = named(cases.collect())?.and("uses", "use");
+    let servers = named(workload, |server| {
+        let faults = above(server.figure(CostFigure::MinorFaults), LEAST_FAULTS)?;
+        Some((faults, about_times(faults)))
+    })?;
+    let servers = servers.and("uses", "use");
     Some(format!(
         "{servers} memory that the kernel has to map first, as often {} (page faults).",
         each(workload.unit)

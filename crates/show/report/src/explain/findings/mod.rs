@@ -52,18 +52,20 @@ pub fn findings(workload: &WorkloadCosts<'_>) -> Vec<String> {
     found.take(MOST).collect()
 }
 
-/// Whether the whole interval is above the limit. A single round has none.
-fn above(estimate: &Estimate, limit: f64) -> bool {
-    estimate.n > 1 && estimate.low > limit
+/// The figure if its whole interval is above the limit. A single round has none.
+fn above(figure: Option<&Estimate>, limit: f64) -> Option<f64> {
+    let above = figure.filter(|one| one.n > 1 && one.low > limit);
+    above.map(|one| one.median)
 }
 
-/// Whether the whole interval is below the limit.
-fn below(estimate: &Estimate, limit: f64) -> bool {
-    estimate.n > 1 && estimate.high < limit
+/// The figure if its whole interval is below the limit.
+fn below(figure: Option<&Estimate>, limit: f64) -> Option<f64> {
+    let below = figure.filter(|one| one.n > 1 && one.high < limit);
+    below.map(|one| one.median)
 }
 
 /// `a request`, `an event`.
-fn each(unit: CostUnit) -> &'static str {
+pub fn each(unit: CostUnit) -> &'static str {
     match unit {
         CostUnit::Request => "a request",
         CostUnit::Event => "an event",
@@ -78,41 +80,24 @@ fn sent(unit: CostUnit) -> &'static str {
     }
 }
 
-/// A server that a rule applies to, and its figure in words.
-struct Case<'w> {
-    server: &'w str,
-    value: f64,
-    words: String,
-}
-
-impl<'w> Case<'w> {
-    fn new(server: &ServerCosts<'w>, value: f64, words: String) -> Self {
-        Self {
-            server: server.server(),
-            value,
-            words,
-        }
-    }
-}
-
 /// The servers that a rule applies to, the highest figure first: `go (0.62) and node (0.55)`. `None` if it applies to none.
-fn named(mut cases: Vec<Case<'_>>) -> Option<Named> {
-    if cases.is_empty() {
-        return None;
-    }
-    cases.sort_by(|a, b| b.value.total_cmp(&a.value));
+/// `rule` gives a server's figure, also in words.
+fn named<'w>(
+    workload: &WorkloadCosts<'w>,
+    rule: impl Fn(&ServerCosts<'w>) -> Option<(f64, String)>,
+) -> Option<Named> {
+    let cases = workload.servers.iter().filter_map(|server| {
+        let (value, words) = rule(server)?;
+        Some((value, format!("{} ({words})", server.server())))
+    });
+    let mut cases: Vec<(f64, String)> = cases.collect();
+    cases.sort_by(|a, b| b.0.total_cmp(&a.0));
     let rest = cases.len().saturating_sub(NAMED);
-    let shown = cases.iter().take(NAMED);
-    let mut words: Vec<String> = shown
-        .map(|case| format!("{} ({})", case.server, case.words))
-        .collect();
-    if rest > 0 {
-        words.push(format!("{rest} more"));
-    }
-    Some(Named {
-        words: list(&words),
-        is_one: cases.len() == 1,
-    })
+    let is_one = cases.len() == 1;
+    let shown = cases.into_iter().take(NAMED).map(|(_, words)| words);
+    let rest = (rest > 0).then(|| format!("{rest} more"));
+    let words = list(&shown.chain(rest).collect::<Vec<_>>());
+    (!words.is_empty()).then_some(Named { words, is_one })
 }
 
 /// Servers in a sentence.
@@ -135,13 +120,12 @@ fn range_of_others<'s, 'w: 's>(
     apart: &[&str],
     of: impl Fn(&'s ServerCosts<'w>) -> Option<&'s Estimate>,
 ) -> Option<Others> {
-    let others = workload
-        .servers
-        .iter()
-        .filter(|one| !apart.contains(&one.server()));
-    let figures: Option<Vec<&Estimate>> = others.map(of).collect();
-    let figures =
-        figures.filter(|figures| !figures.is_empty() && figures.iter().all(|one| one.n > 1))?;
+    let others = workload.servers.iter();
+    let others = others.filter(|one| !apart.contains(&one.server()));
+    let figures = others.map(of).collect::<Option<Vec<&Estimate>>>()?;
+    if figures.is_empty() || figures.iter().any(|one| one.n < 2) {
+        return None;
+    }
     let ends = |of: fn(&Estimate) -> f64| figures.iter().map(move |one| of(one));
     Some(Others {
         low: ends(|one| one.median).fold(f64::INFINITY, f64::min),
@@ -253,23 +237,18 @@ mod tests {
 
     #[test]
     fn a_sentence_names_the_highest_and_counts_the_rest() {
-        let names = ["s0", "s1", "s2", "s3", "s4", "s5", "s6"];
-        let cases = |count: usize| {
-            let case = |(i, server): (usize, &'static str)| Case {
-                server,
-                value: i as f64,
-                words: i.to_string(),
-            };
-            names[..count]
-                .iter()
-                .copied()
-                .enumerate()
-                .map(case)
-                .collect()
+        let servers: Vec<Explanation> = (0..7).map(|i| server(&format!("s{i}"))).collect();
+        let summary = ExplanationSummary::of(&servers);
+        let first = |count: f64| {
+            named(&summary.workloads[0], |one| {
+                let number = &one.server()[1..];
+                let value = number.parse().unwrap();
+                (value < count).then(|| (value, number.to_owned()))
+            })
         };
-        assert!(named(cases(0)).is_none());
-        assert_eq!(named(cases(1)).unwrap().and("is", "are"), "s0 (0) is");
-        let all = named(cases(7)).unwrap().and("is", "are");
+        assert!(first(0.0).is_none());
+        assert_eq!(first(1.0).unwrap().and("is", "are"), "s0 (0) is");
+        let all = first(7.0).unwrap().and("is", "are");
         assert_eq!(all, "s6 (6), s5 (5), s4 (4), s3 (3) and 3 more are");
     }
 }

@@ -2,10 +2,8 @@
 
 use prony_model::CostFigure;
 use prony_present::number::about_times;
-use prony_stats::Estimate;
 
 use super::{above, each, range_of_others};
-use crate::explain::costs::ServerCosts;
 use crate::explain::summary::WorkloadCosts;
 
 /// A server stands out if it has this many times the switches of each other server.
@@ -15,50 +13,29 @@ const LEAST: f64 = 0.1;
 
 /// The server whose threads wait far more often than those of the others.
 pub fn voluntary(workload: &WorkloadCosts<'_>) -> Option<String> {
-    let Outstanding {
-        server,
-        times,
-        others,
-    } = outstanding(workload, CostFigure::VoluntarySwitches)?;
+    let (server, often) = outstanding(workload, CostFigure::VoluntarySwitches)?;
     Some(format!(
-        "Threads of {server} give up their CPU to wait {times} times {}, {others}.",
-        each(workload.unit)
+        "Threads of {server} give up their CPU to wait {often}."
     ))
 }
 
 /// The server that the kernel interrupts far more often than the others.
 pub fn involuntary(workload: &WorkloadCosts<'_>) -> Option<String> {
-    let Outstanding {
-        server,
-        times,
-        others,
-    } = outstanding(workload, CostFigure::InvoluntarySwitches)?;
+    let (server, often) = outstanding(workload, CostFigure::InvoluntarySwitches)?;
     Some(format!(
-        "The kernel takes the CPU from threads of {server} {times} times {}, {others}; more of them want to run than have a CPU.",
-        each(workload.unit)
+        "The kernel takes the CPU from threads of {server} {often}; more of them want to run than have a CPU."
     ))
 }
 
-/// A server far above all others, with its figure and those of the others.
-struct Outstanding<'w> {
-    server: &'w str,
-    times: String,
-    others: String,
-}
-
-fn outstanding<'w>(workload: &WorkloadCosts<'w>, figure: CostFigure) -> Option<Outstanding<'w>> {
-    fn of<'s>(server: &'s ServerCosts<'_>, figure: CostFigure) -> Option<&'s Estimate> {
-        server.figure(figure)
-    }
+/// A server far above all others, with its figure and those of the others: `4.0 times a request, the other 1.0`.
+fn outstanding<'w>(workload: &WorkloadCosts<'w>, figure: CostFigure) -> Option<(&'w str, String)> {
     workload.servers.iter().find_map(|server| {
-        let times = of(server, figure).filter(|times| above(times, LEAST))?;
-        let others = range_of_others(workload, &[server.server()], |other| of(other, figure))?;
-        let is_far = above(times, FAR * others.highest_end);
-        is_far.then(|| Outstanding {
-            server: server.server(),
-            times: about_times(times.median),
-            others: others.words(),
-        })
+        let own = server.figure(figure);
+        let times = about_times(above(own, LEAST)?);
+        let others = range_of_others(workload, &[server.server()], |it| it.figure(figure))?;
+        above(own, FAR * others.highest_end)?;
+        let (each, others) = (each(workload.unit), others.words());
+        Some((server.server(), format!("{times} times {each}, {others}")))
     })
 }
 

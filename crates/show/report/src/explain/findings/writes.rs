@@ -3,8 +3,9 @@
 use prony_model::{CostFigure, CostUnit};
 use prony_present::load::ack_wait;
 use prony_present::number::about_times;
+use prony_present::words::{Joined, non_empty};
 
-use super::{Case, NAMED, above, below, named, range_of_others, sent};
+use super::{NAMED, above, below, named, range_of_others, sent};
 use crate::explain::costs::ServerCosts;
 use crate::explain::summary::WorkloadCosts;
 
@@ -13,34 +14,22 @@ const APART: f64 = 1.5;
 
 /// Which servers write a response or event in parts.
 pub fn apart(workload: &WorkloadCosts<'_>) -> Option<String> {
-    let writes = |server: &ServerCosts<'_>, limit| {
-        let writes = server.figure(CostFigure::Writes);
-        writes
-            .filter(|writes| above(writes, limit))
-            .map(|writes| (writes.median, writes.low))
-    };
+    let times = |server: &ServerCosts<'_>| above(server.figure(CostFigure::Writes), APART);
+    let named = named(workload, |server| {
+        let times = times(server)?;
+        Some((times, about_times(times)))
+    })?;
     let servers = workload.servers.iter();
-    let found: Vec<_> = servers
-        .filter_map(|server| Some((server, writes(server, APART)?)))
-        .collect();
-    let cases = found
-        .iter()
-        .map(|(server, (times, _))| Case::new(server, *times, about_times(*times)));
-    let named = named(cases.collect())?;
-    let names: Vec<&str> = found.iter().map(|(server, _)| server.server()).collect();
-    let lowest = found
-        .iter()
-        .map(|(_, (_, low))| *low)
-        .fold(f64::INFINITY, f64::min);
+    let found: Vec<_> = servers.filter(|server| times(server).is_some()).collect();
+    let names: Vec<&str> = found.iter().map(|server| server.server()).collect();
+    let lows = found.iter().filter_map(|it| it.figure(CostFigure::Writes));
+    let lowest = lows.map(|it| it.low).fold(f64::INFINITY, f64::min);
     let others = range_of_others(workload, &names, |server| server.figure(CostFigure::Writes));
     let others = others.filter(|others| others.highest_end < lowest);
     let others = others.map_or_else(String::new, |others| format!(", {}", others.words()));
     let what = sent(workload.unit);
-    let in_parts = found.iter().all(|(server, _)| {
-        server
-            .figure(CostFigure::Segments)
-            .is_some_and(|segments| above(segments, APART))
-    });
+    let mut segments = found.iter().map(|it| it.figure(CostFigure::Segments));
+    let in_parts = segments.all(|segments| above(segments, APART).is_some());
     let reason = if !in_parts {
         String::new()
     } else if named.is_one {
@@ -50,8 +39,9 @@ pub fn apart(workload: &WorkloadCosts<'_>) -> Option<String> {
     };
     let verb = if named.is_one { "writes" } else { "write" };
     let sentence = match found.as_slice() {
-        [(server, (times, _))] => {
-            format!("{} {verb} {} times", server.server(), about_times(*times))
+        [server] => {
+            let times = about_times(times(server)?);
+            format!("{} {verb} {times} times", server.server())
         }
         _ => format!("{} {verb} several times", named.words),
     };
@@ -61,11 +51,10 @@ pub fn apart(workload: &WorkloadCosts<'_>) -> Option<String> {
 /// Which servers' responses wait for the acknowledgement of their first part.
 pub fn awaited(workload: &WorkloadCosts<'_>) -> Option<String> {
     let sentences = workload.servers.iter().filter_map(|server| {
-        let waits = server.figure(CostFigure::AckWaits)?;
-        above(waits, 0.0).then(|| format!("{}: {}.", server.server(), ack_wait(waits.median)))
+        let waits = above(server.figure(CostFigure::AckWaits), 0.0)?;
+        Some(format!("{}: {}.", server.server(), ack_wait(waits)))
     });
-    let sentences: Vec<String> = sentences.take(NAMED).collect();
-    (!sentences.is_empty()).then(|| sentences.join(" "))
+    non_empty(sentences.take(NAMED).joined(" "))
 }
 
 /// Below this many writes, one write has several responses or events.
@@ -75,15 +64,13 @@ const HARDLY_ANY: f64 = 0.01;
 
 /// Which servers send several responses or events with one write.
 pub fn together(workload: &WorkloadCosts<'_>) -> Option<String> {
-    let cases = workload.servers.iter().filter_map(|server| {
-        let writes = server.figure(CostFigure::Writes)?;
-        let is_so = below(writes, TOGETHER) && above(writes, HARDLY_ANY);
+    let named = named(workload, |server| {
+        let writes = server.figure(CostFigure::Writes);
+        let times = below(writes, TOGETHER).and(above(writes, HARDLY_ANY))?;
         let by_calls_alone =
             !server.system_calls.is_empty() && server.call("io_uring_enter").is_none();
-        (is_so && by_calls_alone)
-            .then(|| Case::new(server, -writes.median, about_times(writes.median)))
-    });
-    let named = named(cases.collect())?;
+        by_calls_alone.then(|| (-times, about_times(times)))
+    })?;
     let what = match workload.unit {
         CostUnit::Request => "responses",
         CostUnit::Event => "events",
@@ -103,22 +90,15 @@ const FEW_WRITES: f64 = 0.05;
 
 /// Which servers' writes become several TCP segments.
 pub fn segments(workload: &WorkloadCosts<'_>) -> Option<String> {
-    let cases = workload.servers.iter().filter_map(|server| {
-        let (segments, writes) = (
-            server.figure(CostFigure::Segments)?,
-            server.figure(CostFigure::Writes)?,
-        );
+    let servers = named(workload, |server| {
+        let writes = server.figure(CostFigure::Writes)?;
         let limit = (writes.high * MORE).max(writes.high + MORE_BY);
-        let is_so = above(segments, limit) && above(writes, FEW_WRITES);
-        let words = format!(
-            "{} segments, {} writes",
-            about_times(segments.median),
-            about_times(writes.median)
-        );
-        is_so.then(|| Case::new(server, segments.median, words))
-    });
-    let named = named(cases.collect())?;
-    let servers = named.and("needs", "need");
+        let segments = above(server.figure(CostFigure::Segments), limit)?;
+        let writes = about_times(above(Some(writes), FEW_WRITES)?);
+        let words = format!("{} segments, {writes} writes", about_times(segments));
+        Some((segments, words))
+    })?;
+    let servers = servers.and("needs", "need");
     Some(format!(
         "{servers} more TCP segments than writes for {}.",
         sent(workload.unit)

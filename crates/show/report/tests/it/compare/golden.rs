@@ -4,7 +4,7 @@
 //! `INSTA_UPDATE=always cargo test -p prony-report --test it` accepts all of it.
 
 use crate::compare::sample;
-use crate::compare::sample::{Made, SERVER, between, closed, compared_by, made, within};
+use crate::compare::sample::{SERVER, SampleRun, between, closed, compared_by, made, within};
 use prony_model::*;
 use prony_report::compare::{Comparison, junit, markdown, terminal};
 use prony_testkit::golden;
@@ -163,7 +163,7 @@ fn a_new_server_that_cannot_be_built() {
     golden("without-new", &found);
 }
 
-fn session(id: &str) -> Made {
+fn session(id: &str) -> SampleRun {
     let ceiling = made(id, QUIET).with_ceiling(SERVER.working(0.95), 10);
     let servers = "slower faster limited warming wrong|<b>*x* scattered failing broken skipped";
     let made = servers
@@ -175,7 +175,7 @@ fn session(id: &str) -> Made {
         .change("scattered", below_the_ceiling)
 }
 
-fn change_status(made: &mut Made, id: &str, status: ServerStatus) {
+fn change_status(made: &mut SampleRun, id: &str, status: ServerStatus) {
     made.trials.retain(|record| record.trial.server != id);
     let mut servers = made.run.servers.iter_mut();
     servers.find(|one| one.id == id).unwrap().status = status;

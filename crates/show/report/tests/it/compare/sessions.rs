@@ -2,7 +2,7 @@
 
 use crate::compare::sample;
 use crate::compare::sample::{
-    Made, SERVER, basis, between, closed, compared_by, finding, made, row,
+    SERVER, SampleRun, basis, between, closed, compared_by, finding, made, row,
 };
 use prony_model::*;
 use prony_report::compare::{Basis, Comparison, Finding, Question};
@@ -11,7 +11,7 @@ use prony_testkit::{contains, lacks};
 const QUIET: f64 = 0.004;
 
 /// A run of `server` and the ceiling, on a machine that takes `slowdown` times as long for everything.
-fn session(id: &str, slowdown: f64, server: sample::Server) -> Made {
+fn session(id: &str, slowdown: f64, server: sample::Server) -> SampleRun {
     made(id, QUIET)
         .with("x", server.working(slowdown), 10)
         .with_ceiling(SERVER.working(0.4 * slowdown), 10)

@@ -2,7 +2,7 @@
 
 use crate::compare::sample;
 use crate::compare::sample::{
-    Made, SERVER, between, closed, compared_by, finding, findings, made, question, row, within,
+    SERVER, SampleRun, between, closed, compared_by, finding, findings, made, question, row, within,
 };
 use prony_model::*;
 use prony_report::compare::{
@@ -14,13 +14,13 @@ const QUIET: f64 = 0.004;
 const BASE: &str = "x@1111111";
 const NEW: &str = "x@2222222";
 
-fn pair(new: sample::Server, spread: f64) -> Made {
+fn pair(new: sample::Server, spread: f64) -> SampleRun {
     made("20261122-050000-ab", spread)
         .with(BASE, SERVER, 12)
         .with(NEW, new, 12)
 }
 
-fn compared(run: &Made) -> Comparison {
+fn compared(run: &SampleRun) -> Comparison {
     within(run, BASE, NEW)
 }
 
@@ -201,7 +201,7 @@ fn outages_are_worse_however_few_errors_they_cause() {
 }
 
 /// Makes the first rounds of a server fail.
-fn fail(run: &mut Made, id: &str, (kind, rounds): (FailureKind, u32)) {
+fn fail(run: &mut SampleRun, id: &str, (kind, rounds): (FailureKind, u32)) {
     for record in run.of(id).filter(|record| record.trial.round <= rounds) {
         let message = "it is gone".into();
         record.result = TrialResult::Failed { kind, message };
@@ -246,8 +246,9 @@ fn more_failed_rounds_are_worse_whatever_failed_before() {
 
 #[test]
 fn without_anything_to_compare_there_is_no_verdict() {
-    let of =
-        |run: &Made, question: &Question| Comparison::of(run.side(BASE), run.side(NEW), question);
+    let of = |run: &SampleRun, question: &Question| {
+        Comparison::of(run.side(BASE), run.side(NEW), question)
+    };
     let mut run = pair(SERVER, QUIET);
     fail(&mut run, BASE, (FailureKind::ServerExited, 12));
     fail(&mut run, NEW, (FailureKind::NoResponse, 12));

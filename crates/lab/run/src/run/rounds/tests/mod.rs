@@ -87,10 +87,6 @@ impl TrialRunner for FakeRunner<'_> {
         Some(plain_trial(attempt.trial.clone(), result))
     }
 
-    fn begin_round(&mut self, trials: &[Planned]) {
-        self.begun.push(trials.len());
-    }
-
     fn store(&mut self, record: TrialRecord) -> Result<(), StoreError> {
         self.stored.push(record);
         Ok(())
@@ -102,7 +98,8 @@ impl TrialRunner for FakeRunner<'_> {
 
     fn report(&mut self, event: RunEvent<'_>) {
         match event {
-            RunEvent::Planned { trials } => self.sure = trials.len(),
+            RunEvent::Planned(trials) => self.sure = trials.len(),
+            RunEvent::Round(trials) => self.begun.push(trials.len()),
             RunEvent::RoundOver { widest, .. } => self.widest.push(widest),
             RunEvent::TrialOver { again, .. } => self.re_run += usize::from(again),
             _ => {}
@@ -156,15 +153,15 @@ fn plan(rounds: &[u32]) -> Plan {
 }
 
 /// Runs the rounds and returns how they went.
-fn go(plan: Plan, adaptive: Option<AdaptiveRounds>, runner: &mut FakeRunner<'_>) -> Done {
+fn go(plan: Plan, adaptive: Option<AdaptiveRounds>, runner: &mut FakeRunner<'_>) -> RoundsRun {
     let alike = std::mem::take(&mut runner.alike);
-    let rule = Rule {
+    let rule = RoundRules {
         adaptive,
         baseline: None,
         servers: &servers(),
         alike: &alike,
     };
-    let mut done = Done::default();
+    let mut done = RoundsRun::default();
     run(plan, &rule, runner, &mut done).unwrap();
     done
 }

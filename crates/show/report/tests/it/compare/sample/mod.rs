@@ -1,4 +1,4 @@
-//! Made-up runs, shaped like real ones.
+//! SampleRun-up runs, shaped like real ones.
 
 use prony_model::sample::{plain_load, plain_measurement, plain_run, plain_server, plain_trial};
 use prony_model::*;
@@ -36,7 +36,7 @@ impl Server {
 }
 
 /// A run with its trials.
-pub struct Made {
+pub struct SampleRun {
     pub run: Run,
     pub trials: Vec<TrialRecord>,
     /// By how much figures vary from round to round, as a share.
@@ -53,8 +53,8 @@ pub fn closed(connections: usize) -> LoadSpec {
     }
 }
 
-pub fn made(id: &str, spread: f64) -> Made {
-    Made {
+pub fn made(id: &str, spread: f64) -> SampleRun {
+    SampleRun {
         run: Run {
             suite: "ab".into(),
             started_at: "2026-11-22T05:00:00Z".into(),
@@ -78,7 +78,7 @@ pub fn made(id: &str, spread: f64) -> Made {
     }
 }
 
-impl Made {
+impl SampleRun {
     pub fn server(&mut self, id: &str, class: &str, status: ServerStatus) -> &mut ServerRecord {
         self.run.servers.push(ServerRecord {
             language: "Go".into(),
@@ -197,12 +197,12 @@ impl Made {
 }
 
 /// The comparison of two servers of one run.
-pub fn within(run: &Made, base: &str, new: &str) -> Comparison {
+pub fn within(run: &SampleRun, base: &str, new: &str) -> Comparison {
     compared_by(run.side(base), run.side(new), "", "")
 }
 
 /// The comparison of two runs.
-pub fn between(base: &Made, new: &Made) -> Comparison {
+pub fn between(base: &SampleRun, new: &SampleRun) -> Comparison {
     compared_by(base.side(None), new.side(None), "", "")
 }
 
