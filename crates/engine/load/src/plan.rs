@@ -617,47 +617,4 @@ fn counted(count: usize, one: &str, several: &str) -> String {
 }
 
 #[cfg(test)]
-pub(crate) mod as_data;
-
-#[cfg(test)]
-mod tests {
-    use prony_traffic::RequestParts;
-    use proptest::prelude::*;
-
-    use super::*;
-
-    #[test]
-    fn a_rate_uses_as_many_streams_as_fit_into_the_memory_of_a_load() {
-        let usual = |body: usize| {
-            let url = "http://a/".parse().unwrap();
-            let request = RequestParts::new("POST", &url, &[], &vec![0; body]).unwrap();
-            let address = std::net::SocketAddr::from(([127, 0, 0, 1], 80));
-            let mut plan = LoadPlan {
-                shape: LoadShape::Rate(Schedule::constant(prony_model::Arrivals::Even, 1.0)),
-                max_connections: 1000,
-                requests: Some(1),
-                ..LoadPlan::new(address.into(), "http://a/", request)
-            };
-            plan.pipeline = plan.usual_streams();
-            plan.validate().unwrap();
-            plan.pipeline
-        };
-        assert_eq!([0, 100_000, 1 << 20].map(usual), [100, 5, 1]);
-    }
-
-    proptest! {
-        #[test]
-        fn shares_add_up_to_the_whole_and_differ_by_one_at_most(
-            whole in 0u64..1_000_000,
-            parts in 1u64..64,
-        ) {
-            let shares: Vec<u64> = (0..parts).map(|index| share_of(whole, parts, index)).collect();
-            prop_assert_eq!(shares.iter().sum::<u64>(), whole);
-            prop_assert!(shares.iter().max().unwrap() - shares.iter().min().unwrap() <= 1);
-            for index in 0..parts {
-                let before: u64 = shares[..index as usize].iter().sum();
-                prop_assert_eq!(shares_before(whole, parts, index), before);
-            }
-        }
-    }
-}
+pub(crate) mod tests;

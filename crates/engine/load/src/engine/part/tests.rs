@@ -12,7 +12,7 @@ use super::super::silence::SilenceRecorder;
 use super::super::timeline::TimelineRecorder;
 use super::super::worker::Figures;
 use super::*;
-use crate::plan::as_data::places;
+use crate::plan::tests::places;
 
 const SECOND: Nanoseconds = 1_000_000_000;
 const SLOW_FROM: [Nanoseconds; 2] = [1_000_000, 100_000_000];
