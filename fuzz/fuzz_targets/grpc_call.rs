@@ -3,11 +3,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use prony_load::Response;
-use prony_load::wire::grpc::{Call, CallKind, Malformed};
-use prony_load::wire::h1::Collect;
+use prony_load::wire::grpc::Malformed;
 use prony_load::wire::h2::{H2Wire, StreamRequest};
 use prony_load::wire::{End, Fault, OnClose, Responses, Which, Wire};
+use prony_traffic::{Call, CallKind, Collect, Response};
 
 /// How a server starts: SETTINGS, a head, a message, trailers. The fuzzer continues after any number of them, as it
 /// would hardly find them by itself.
@@ -53,12 +52,11 @@ fuzz_target!(|input: (u16, u8, u8, &[u8])| {
 });
 
 fn request(kind: CallKind) -> StreamRequest {
-    let messages = [b"\x0a\x01x".to_vec()];
     let call = Call {
         kind,
-        ..Call::unary("/prony.echo.v1.Echo/Unary", "localhost", &messages[0])
+        ..Call::unary("/prony.echo.v1.Echo/Unary", "localhost", b"\x0a\x01x")
     };
-    call.encode().unwrap()
+    StreamRequest::of_call(&call).unwrap()
 }
 
 fn check(kind: CallKind, outcome: &Outcome) {

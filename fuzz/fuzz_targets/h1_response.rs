@@ -3,9 +3,9 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use prony_load::Response;
-use prony_load::wire::h1::{Collect, Ignore, Malformed, RequestKind, ResponseReader};
+use prony_load::wire::h1::{Ignore, Malformed, RequestKind, ResponseReader};
 use prony_load::wire::{OnClose, Whole};
+use prony_traffic::{Collect, Response};
 
 /// Longer heads are refused; the byte at which the wire notices may depend on the split.
 const LONGEST_HEAD: usize = 64 * 1024;

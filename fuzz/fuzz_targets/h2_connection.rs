@@ -5,9 +5,9 @@
 
 use http::Method;
 use libfuzzer_sys::fuzz_target;
-use prony_load::wire::h1::Collect;
 use prony_load::wire::h2::{H2Wire, Malformed, StreamRequest};
 use prony_load::wire::{End, Fault, OnClose, Responses, Which, Wire};
+use prony_traffic::Collect;
 
 /// How a server starts: SETTINGS, a head, a part of a body, a response to another request. The fuzzer continues after
 /// any number of them, as it would hardly find them by itself.

@@ -3,7 +3,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use prony_load::wire::sse::{EventCounter, events};
+use prony_load::wire::sse::EventCounter;
+use prony_traffic::sse::events;
 
 fuzz_target!(|input: (u16, &[u8])| {
     let (cut, bytes) = input;

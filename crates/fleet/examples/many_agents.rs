@@ -11,9 +11,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use prony_fleet::{Fleet, Limits, Local};
-use prony_load::{HttpUrl, LoadPlan, LoadRunner, PartResult, Request, Start, assemble, run_part};
+use prony_load::{LoadPlan, LoadRunner, PartResult, Start, assemble, run_part};
 use prony_model::{Arrivals, LoadShape, Outcome, Schedule, Seconds};
 use prony_reference::{Config, Server, Work};
+use prony_traffic::{HttpUrl, RequestParts};
 
 /// Requests per second of each agent.
 const RATE: f64 = 5.0;
@@ -52,7 +53,7 @@ fn plan() -> LoadPlan {
     let log = File::create("/dev/null").expect("a log");
     thread::spawn(move || server.run(&log));
     let url: HttpUrl = format!("http://{address}/hello").parse().expect("a URL");
-    let request = Request::new("GET", &url, &[], b"").expect("a request");
+    let request = RequestParts::new("GET", &url, &[], b"").expect("a request");
     LoadPlan::new(address.into(), url.as_str(), request)
         .with(|plan| plan.load.duration = Some(Seconds(DURATION)))
 }

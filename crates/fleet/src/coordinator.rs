@@ -348,6 +348,11 @@ impl<P: DeserializeOwned> Coordinator<P> {
         })
     }
 
+    /// The number of the load that begins next.
+    pub(crate) fn next_load(&self) -> u64 {
+        self.loads + 1
+    }
+
     /// Begins a load of the first `agents` agents that takes at most `longest`, and gives its number. The caller sends the
     /// plan.
     pub(crate) fn begin(&mut self, now: Duration, agents: usize, longest: Option<Duration>) -> u64 {

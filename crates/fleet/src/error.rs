@@ -3,8 +3,6 @@
 use std::fmt;
 use std::time::Duration;
 
-use prony_load::NotPortable;
-
 use crate::frame::FrameError;
 use crate::launcher::LaunchError;
 
@@ -142,8 +140,9 @@ pub enum FleetError {
         agents: AgentNames,
         within: Duration,
     },
-    #[error(transparent)]
-    NotPortable(#[from] NotPortable),
+    /// The plan has no form in JSON, for this reason.
+    #[error("{0}")]
+    NotPortable(String),
     #[error("the fleet was lost before this load: {0}")]
     Lost(Box<FleetError>),
 }

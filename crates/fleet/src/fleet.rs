@@ -216,16 +216,17 @@ impl Fleet {
                 there: self.hosts.len(),
             });
         }
-        let document = Box::new(plan.document()?);
         let mut driver = lock(&self.driver);
         driver.turn(Duration::ZERO)?;
-        let now = driver.began.elapsed();
-        let load = driver.coordinator.begin(now, plan.agents, longest(plan));
-        driver.send(&FleetMessage::Prepare {
-            load,
+        let prepare = serde_json::to_string(&FleetMessage::Prepare {
+            load: driver.coordinator.next_load(),
             agents: plan.agents as u64,
-            plan: document,
+            plan: Box::new(plan.clone()),
         });
+        let prepare = prepare.map_err(|error| FleetError::NotPortable(error.to_string()))?;
+        let now = driver.began.elapsed();
+        driver.coordinator.begin(now, plan.agents, longest(plan));
+        driver.send_line(&prepare);
         let mut observed = Instant::now();
         loop {
             driver.turn(TURN)?;
@@ -273,7 +274,7 @@ impl LoadRunner for Fleet {
         match parts {
             Ok(parts) => Ok(merged(plan, self.on, &self.limits, parts)),
             // Nothing is wrong with the agents.
-            Err(FleetError::NotPortable(error)) => Err(LoadError::NotPortable(error)),
+            Err(FleetError::NotPortable(reason)) => Err(LoadError::NotPortable(reason)),
             Err(error) => Err(LoadError::Fleet(Box::new(error))),
         }
     }
@@ -439,13 +440,17 @@ impl Driver {
     }
 
     fn send(&mut self, message: &FleetMessage) {
+        // Only a plan may have no form in JSON.
+        if let Ok(line) = serde_json::to_string(message) {
+            self.send_line(&line);
+        }
+    }
+
+    fn send_line(&mut self, line: &str) {
         let Some(agents) = &mut self.agents else {
             return;
         };
-        let sent = serde_json::to_string(message)
-            .map_err(std::io::Error::from)
-            .and_then(|line| agents.send(&line));
-        if let Err(error) = sent {
+        if let Err(error) = agents.send(line) {
             // How they ended says more, and comes next.
             self.unreachable
                 .get_or_insert((Instant::now(), error.to_string()));

@@ -1,6 +1,6 @@
 //! What a fleet and its agents tell one another: one JSON value a line.
 
-use prony_load::{PartResult, PlanDocument, Progress};
+use prony_load::{LoadPlan, PartResult, Progress};
 use serde::{Deserialize, Serialize};
 
 /// The version of Prony, which must be the same on all hosts: messages have no other version.
@@ -22,7 +22,7 @@ pub enum FleetMessage {
         /// How many agents share it: the first ones. The others ignore it.
         agents: u64,
         /// The whole load. Each agent takes its part.
-        plan: Box<PlanDocument>,
+        plan: Box<LoadPlan>,
     },
     /// Start the load at an instant.
     Start {

@@ -12,7 +12,8 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use prony_kernel::usable_cpus;
-use prony_load::{LONGEST_BODY, MOST_THREADS};
+use prony_load::MOST_THREADS;
+use prony_traffic::LONGEST_BODY;
 
 use crate::exit::usage;
 

@@ -9,13 +9,13 @@ use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use clap::Args;
 use prony_load::tls::TlsClient;
-use prony_load::wire::grpc::{Call, CallKind, PREFIX, Status};
-use prony_load::{
-    Endpoint, ExchangeError, Field, HttpUrl, Response, Scheme, WireRequest, add_user, exchange,
-    header_fields,
-};
+use prony_load::wire::grpc::Status;
+use prony_load::{Endpoint, ExchangeError, exchange};
 use prony_run::run::other_scheme;
 use prony_traffic::protobuf::{CallError, Reflection, ReflectionError, Schema};
+use prony_traffic::{
+    Call, CallKind, Field, HttpUrl, PREFIX, Response, Scheme, add_user, header_fields,
+};
 
 use crate::exit::usage;
 use crate::tls::{Offered, SPEAKS_TLS};
@@ -120,17 +120,19 @@ impl GrpcServer {
     /// Sends one message over a stream, and returns the first message of the response.
     fn call(&self, path: &str, message: &[u8]) -> Result<Vec<u8>, CallError> {
         let call = Call {
-            path,
-            authority: self.url.host_header(),
-            scheme: self.url.scheme().name(),
+            scheme: self.url.scheme(),
             kind: CallKind::Bidirectional,
-            metadata: &self.metadata,
-            timeout: None,
-            messages: &[message.to_vec()],
+            metadata: self.metadata.clone(),
+            ..Call::unary(path, self.url.host_header(), message)
         };
-        let request = WireRequest::Grpc(call.encode().map_err(failed)?);
-        let response = exchange(&self.endpoint, &request, self.tls.as_ref(), self.timeout)
-            .map_err(|error| failed(self.explain(error).to_string()))?;
+        call.check().map_err(failed)?;
+        let response = exchange(
+            &self.endpoint,
+            &call.into(),
+            self.tls.as_ref(),
+            self.timeout,
+        )
+        .map_err(|error| failed(self.explain(error).to_string()))?;
         first_message(&response)
     }
 

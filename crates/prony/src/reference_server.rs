@@ -5,12 +5,13 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use prony_load::{HttpUrl, Request, exchange};
+use prony_load::exchange;
 use prony_reference::script::Freeze;
 use prony_server::{
     Built, Certificate, FreePorts, Launch, Layout, Probe, ProcessTree, RunningServer,
     SupervisorProgram, Word, bring_up, with_short_lines,
 };
+use prony_traffic::{HttpUrl, RequestParts};
 
 /// How long its start may take.
 const READY_TIME: Duration = Duration::from_secs(20);
@@ -122,7 +123,7 @@ fn responds(address: SocketAddr) -> Probe {
     let url = format!("http://{address}/hello").parse::<HttpUrl>();
     let request = url
         .ok()
-        .and_then(|url| Request::new("GET", &url, &[], b"").ok());
+        .and_then(|url| RequestParts::new("GET", &url, &[], b"").ok());
     match request.map(|request| exchange(&address.into(), &request.into(), None, PROBE_TIME)) {
         Some(Ok(_)) => Probe::Right,
         Some(Err(error)) => Probe::NotYet(error.to_string()),

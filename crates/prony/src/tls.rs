@@ -4,13 +4,13 @@ use std::error::Error;
 use std::path::PathBuf;
 
 use clap::Args;
+use prony_load::ExchangeError;
 use prony_load::tls::{
-    HttpVersion, Identity, Offer, TlsClient, TlsError, TlsSettings, TlsVersion, Trust, Versions,
-    cipher_suites,
+    Identity, Offer, TlsClient, TlsError, TlsSettings, TlsVersion, Trust, Versions, cipher_suites,
 };
 use prony_load::wire::Fault;
 use prony_load::wire::tls::{ClientCertificate, Failure};
-use prony_load::{ExchangeError, HttpUrl, Scheme};
+use prony_traffic::{HttpUrl, HttpVersion, Scheme};
 
 use crate::exit::usage;
 

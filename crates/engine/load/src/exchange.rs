@@ -6,15 +6,17 @@ use std::time::{Duration, Instant};
 
 use prony_kernel::tcp_info;
 use prony_model::Outcome;
+use prony_traffic::{
+    Collect, FlowShare, HttpVersion, Reply, RequestError, Response, ScenarioRequest, Traffic, Turn,
+    User, excerpt,
+};
 use socket2::Socket;
 
 use crate::engine::{Mode, socket_for};
-use crate::request::{LoadRequest, WireRequest};
-use crate::response::{Response, excerpt};
-use crate::scenario::{FlowShare, Reply, ScenarioRequest, Turn, User};
+use crate::request::{Encoded, EncodedRequests};
 use crate::target::Endpoint;
-use crate::tls::{HttpVersion, TlsClient};
-use crate::wire::h1::{Collect, H1Wire, Ignore};
+use crate::tls::TlsClient;
+use crate::wire::h1::{H1Wire, Ignore};
 use crate::wire::h2::H2Wire;
 use crate::wire::tls::Channel;
 use crate::wire::{Eaten, End, Fault, OnClose, Responses, Which, Wire};
@@ -39,6 +41,8 @@ pub enum ExchangeError {
     Unprocessed(Fault),
     #[error("{0}")]
     Unsent(String),
+    #[error(transparent)]
+    Request(#[from] RequestError),
     #[error("the server closed the connection {0}")]
     Closed(Received),
     #[error("timed out after {timeout:?} {received}")]
@@ -96,15 +100,16 @@ impl fmt::Display for Received {
     }
 }
 
-/// Sends the first request of `request` over a new connection, encrypted with `tls` if given, and reads the whole
+/// Sends the first request of `traffic` over a new connection, encrypted with `tls` if given, and reads the whole
 /// response.
 pub fn exchange(
     endpoint: &Endpoint,
-    request: &WireRequest,
+    traffic: &Traffic,
     tls: Option<&TlsClient>,
     timeout: Duration,
 ) -> Result<Response, ExchangeError> {
-    Conversation::new(endpoint, request, tls, timeout).request()
+    let sent = Encoded::of(traffic)?;
+    Conversation::new(endpoint, &sent, tls, timeout).request()
 }
 
 /// Lets the server choose one of the versions of HTTP that `tls` offers; one that does not choose speaks HTTP/1.1.
@@ -149,7 +154,7 @@ enum Source<'a> {
     /// The same request each time.
     Same,
     /// The one request of each flow of a user.
-    User(Box<dyn User + 'a>, HttpVersion),
+    User(User<'a>, HttpVersion),
     /// Nothing: a flow has pauses and several requests, and only a load has those.
     Flows,
 }
@@ -183,80 +188,50 @@ pub struct Conversation<'a> {
     link: Option<Link>,
     connections: u64,
     /// What the last response took.
-    traffic: Option<Traffic>,
+    received: Option<Arrived>,
 }
 
 /// What arrived over TCP for one response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Traffic {
+pub(crate) struct Arrived {
     pub(crate) bytes: u64,
     pub(crate) segments: u64,
 }
 
 impl<'a> Conversation<'a> {
-    /// With the same request each time. Does not connect yet. `timeout` is for each response.
+    /// With the first request each time, or with that of each flow of a user. A scenario whose flows have several requests
+    /// is refused when it is to be sent. Does not connect yet. `timeout` is for each response.
     pub fn new(
         endpoint: &Endpoint,
-        request: &'a WireRequest,
+        sent: &'a Encoded<'a>,
         tls: Option<&TlsClient>,
         timeout: Duration,
     ) -> Self {
-        let wire = match request {
-            WireRequest::Http1(requests) => over(
-                H1Wire::new(requests.requests(), false),
-                tls,
-                HttpVersion::Http1,
-            ),
-            WireRequest::Http2(requests) => {
-                let wire = H2Wire::new(requests.requests(), false);
-                over(wire, tls, HttpVersion::Http2)
+        let wire = match &sent.requests {
+            EncodedRequests::Http1(requests) => {
+                over(H1Wire::new(requests, false), tls, HttpVersion::Http1)
             }
-            WireRequest::Grpc(call) => {
-                let wire = H2Wire::new(std::slice::from_ref(call), false);
-                over(wire, tls, HttpVersion::Http2)
+            EncodedRequests::Http2(requests) => {
+                over(H2Wire::new(requests, false), tls, HttpVersion::Http2)
             }
+        };
+        let traffic = &*sent.traffic;
+        let source = match traffic.scenario() {
+            None => Source::Same,
+            Some(scenario) if scenario.is_one_request() => {
+                Source::User(scenario.user(0, FlowShare::ALL), traffic.http())
+            }
+            Some(_) => Source::Flows,
         };
         Self {
             endpoint: endpoint.clone(),
             timeout,
             wire,
-            source: Source::Same,
-            is_idempotent: request.is_idempotent(0),
+            source,
+            is_idempotent: traffic.is_idempotent(0),
             link: None,
             connections: 0,
-            traffic: None,
-        }
-    }
-
-    /// With the first request of a set each time, or with that of each flow of a user. A scenario whose flows have several
-    /// requests is refused when it is to be sent.
-    pub fn of(
-        endpoint: &Endpoint,
-        request: &'a LoadRequest,
-        tls: Option<&TlsClient>,
-        timeout: Duration,
-    ) -> Self {
-        let (scenario, http) = match request {
-            LoadRequest::Set(request) => return Self::new(endpoint, request, tls, timeout),
-            LoadRequest::Scenario(scenario, http) => (scenario, *http),
-        };
-        let wire = match http {
-            HttpVersion::Http1 => over(H1Wire::new(&[], false), tls, http),
-            HttpVersion::Http2 => over(H2Wire::new(&[], false), tls, http),
-        };
-        Self {
-            endpoint: endpoint.clone(),
-            timeout,
-            wire,
-            source: if scenario.is_one_request() {
-                Source::User(scenario.user(0, 0, FlowShare::ALL), http)
-            } else {
-                Source::Flows
-            },
-            is_idempotent: request.is_idempotent(0),
-            link: None,
-            connections: 0,
-            traffic: None,
+            received: None,
         }
     }
 
@@ -268,8 +243,8 @@ impl<'a> Conversation<'a> {
 
     /// What arrived over TCP from when the last request was sent until its response was whole; `None` if there was no
     /// response, or the kernel does not count this.
-    pub(crate) fn traffic(&self) -> Option<Traffic> {
-        self.traffic
+    pub(crate) fn arrived(&self) -> Option<Arrived> {
+        self.received
     }
 
     /// Sends the first request of the set and reads the whole response. If the server closed the connection after the
@@ -279,7 +254,7 @@ impl<'a> Conversation<'a> {
     ///
     /// If no whole response arrives; the next request goes over a new connection.
     pub fn request(&mut self) -> Result<Response, ExchangeError> {
-        self.traffic = None;
+        self.received = None;
         self.source.next().map_err(ExchangeError::Unsent)?;
         let kept = self.link.take().filter(|_| !self.wire.is_finished());
         let is_kept = kept.is_some();
@@ -298,7 +273,7 @@ impl<'a> Conversation<'a> {
             result = self.converse(&mut link);
         }
         let (collect, stays_open) = result?;
-        self.traffic = link.traffic();
+        self.received = link.arrived();
         self.respond(&collect);
         let response = collect.into_response();
         self.link = stays_open.then_some(link);
@@ -419,7 +394,7 @@ struct Link {
     /// How many of these a wire has eaten: it stops at the end of a response.
     eaten: usize,
     /// What had arrived before the last request was sent.
-    received_before: Option<Traffic>,
+    received_before: Option<Arrived>,
 }
 
 impl Link {
@@ -446,18 +421,18 @@ impl Link {
     }
 
     /// What the kernel has received so far; `None` if it does not count that.
-    fn received_so_far(&self) -> Option<Traffic> {
+    fn received_so_far(&self) -> Option<Arrived> {
         let info = tcp_info(&self.socket).ok()?;
-        Some(Traffic {
+        Some(Arrived {
             bytes: info.bytes_received?,
             segments: info.data_segments_in?.into(),
         })
     }
 
     /// What has arrived since the last request was sent.
-    fn traffic(&self) -> Option<Traffic> {
+    fn arrived(&self) -> Option<Arrived> {
         let (before, now) = (self.received_before?, self.received_so_far()?);
-        Some(Traffic {
+        Some(Arrived {
             bytes: now.bytes - before.bytes,
             // The kernel's counter has 32 bits.
             segments: u64::from((now.segments as u32).wrapping_sub(before.segments as u32)),

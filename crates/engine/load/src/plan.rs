@@ -7,22 +7,23 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use prony_model::{LoadShape, LoadSpec, MeasuredBy, Protocol, Schedule, Seconds, Stage, Target};
-use serde::{Deserialize, Serialize};
+use prony_traffic::{Expected, HttpVersion, Traffic};
+use serde::ser::Error;
+use serde::{Deserialize, Serialize, Serializer};
 
-use crate::request::{LoadRequest, WireRequest};
-use crate::response::ResponseCheck;
 use crate::target::Endpoint;
-use crate::tls::{HttpVersion, TlsClient};
+use crate::tls::TlsClient;
 
-/// A load on one target: everything that [`crate::run`] needs.
-#[derive(Clone)]
+/// A load on one target: everything that [`crate::run`] needs. As data, it has secrets and private keys if it has them
+/// here, and [`sources`](Here::sources) and [`cpus`](Here::cpus) are those of this host, which may be wrong on others.
+#[derive(Clone, Serialize, Deserialize)]
 pub struct LoadPlan {
     /// Where connections go.
     pub endpoint: Endpoint,
     /// The URL, for the result.
     pub url: String,
     /// What to send.
-    pub request: LoadRequest,
+    pub request: Traffic,
     /// How to set up TLS; `None` to send in the clear.
     pub tls: Option<TlsClient>,
     /// Which responses to compare with the expected one; `None` accepts every 2xx and 3xx.
@@ -48,8 +49,7 @@ pub struct LoadPlan {
 }
 
 /// What concerns only the processes that generate a load. Nothing of it is recorded as part of the load.
-#[derive(Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Here {
     /// Which event loop to use.
     pub event_loop: EventLoopChoice,
@@ -58,12 +58,30 @@ pub struct Here {
     /// CPUs to pin the threads to, in turn; empty for none.
     pub cpus: Vec<usize>,
     /// Divides the requests of a closed loop into batches; `None` to send them one after another.
-    #[serde(skip)]
+    #[serde(skip_deserializing, serialize_with = "only_here")]
     pub batches: Option<Batches>,
     /// Whether to acknowledge received bytes at once. A server that writes head and body apart then need not wait for a
     /// delayed acknowledgement, as it does in other loads.
-    #[serde(skip)]
     pub acknowledges_at_once: bool,
+}
+
+impl fmt::Debug for LoadPlan {
+    // The rest may have secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("LoadPlan");
+        shown
+            .field("endpoint", &self.endpoint)
+            .finish_non_exhaustive()
+    }
+}
+
+fn only_here<S: Serializer>(batches: &Option<Batches>, to: S) -> Result<S::Ok, S::Error> {
+    match batches {
+        None => to.serialize_unit(),
+        Some(_) => Err(S::Error::custom(
+            "a load in batches cannot be sent to other hosts",
+        )),
+    }
 }
 
 /// The requests of a closed loop in batches. When the last one is over, the load ends.
@@ -74,12 +92,6 @@ pub struct Batches {
     /// Called with the number of a batch, counted from 0, when all of its requests have ended: none is in flight, and
     /// none is sent until it returns the next batch, or `None` after the last one.
     pub next: Arc<dyn Fn(usize) -> Option<Batch> + Send + Sync>,
-}
-
-impl PartialEq for Batches {
-    fn eq(&self, other: &Self) -> bool {
-        self.first == other.first && Arc::ptr_eq(&self.next, &other.next)
-    }
 }
 
 /// Requests that follow one another.
@@ -116,10 +128,10 @@ impl fmt::Display for EventLoopChoice {
 }
 
 /// Which responses to compare whole while the load runs.
-#[derive(Clone)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Sampling {
     /// The expected response.
-    pub check: Arc<dyn ResponseCheck>,
+    pub check: Arc<Expected>,
     /// Which responses to compare. The first one of each thread in the warm-up and the first one after it always are.
     pub choice: SampleChoice,
 }
@@ -182,6 +194,8 @@ pub enum PlanError {
         given: u64,
         most: u64,
     },
+    #[error("the plan has a time of more than 100 years")]
+    TooLong,
     #[error(
         "{connections} connections with {in_flight} requests of {bytes} bytes in flight over each need more memory than the {} MiB that requests in flight may take: use fewer connections, fewer requests in flight or shorter requests",
         MOST_BYTES_IN_FLIGHT / (1024 * 1024)
@@ -207,6 +221,10 @@ pub const MOST_SLOW: usize = 8;
 pub const MOST_PIPELINE: usize = 1000;
 /// The most bytes that requests in flight may take over all connections.
 const MOST_BYTES_IN_FLIGHT: u64 = 512 * 1024 * 1024;
+/// The most connections and the like: far more than any fleet has, and sums of them do not overflow.
+const MOST: u64 = 1_000_000_000;
+/// The longest time: no instant overflows.
+const LONGEST: Duration = Duration::from_secs(100 * 365 * 24 * 3600);
 /// How many streams a rate uses on a connection by default.
 const USUAL_STREAMS: u64 = 100;
 /// Roughly the memory per request in flight beside its bytes.
@@ -214,11 +232,7 @@ const KEPT_OF_REQUEST: u64 = 160;
 
 impl LoadPlan {
     /// A closed loop of one connection on one thread, without an end. Change the fields that should differ.
-    pub fn new(
-        endpoint: Endpoint,
-        url: impl Into<String>,
-        request: impl Into<LoadRequest>,
-    ) -> Self {
+    pub fn new(endpoint: Endpoint, url: impl Into<String>, request: impl Into<Traffic>) -> Self {
         Self {
             endpoint,
             url: url.into(),
@@ -290,6 +304,21 @@ impl LoadPlan {
     fn validate_sizes(&self) -> Result<(), PlanError> {
         at_most("agents", self.agents as u64, MOST_AGENTS as u64)?;
         at_most("threads", self.load.threads as u64, MOST_THREADS as u64)?;
+        let counts = [
+            ("connections", self.load.connections),
+            ("connections at most", self.load.most_connections()),
+            ("streams", self.load.streams),
+        ];
+        for (what, given) in counts {
+            at_most(what, given as u64, MOST)?;
+        }
+        let always = [*self.load.warmup, *self.load.timeout];
+        let given = [self.load.duration, self.load.deadline].map(|time| time.map(Duration::from));
+        let sometimes = given.into_iter().chain([self.flow_think_time]);
+        let mut times = always.into_iter().chain(sometimes.flatten());
+        if times.any(|time| time > LONGEST) {
+            return Err(PlanError::TooLong);
+        }
         let slow = self.slow_from_ns.len() as u64;
         at_most("percentiles with a limit", slow, MOST_SLOW as u64)?;
         let in_flight = self.load.pipeline as u64;
@@ -373,7 +402,7 @@ impl LoadPlan {
         if self.load.streams > 0 && self.request.is_grpc() {
             return contradiction("held streams", "gRPC");
         }
-        if let LoadRequest::Scenario(scenario, _) = &self.request {
+        if let Some(scenario) = self.request.scenario() {
             let is_one_request = scenario.is_one_request();
             let one = if self.load.pipeline > 1 {
                 self.in_flight_words().several
@@ -393,11 +422,6 @@ impl LoadPlan {
             };
         }
         Ok(())
-    }
-
-    /// Whether each request has a connection of its own.
-    pub(crate) fn is_without_keep_alive(&self) -> bool {
-        self.load.requests_per_connection == Some(1) || self.request.closes(0)
     }
 
     /// How many streams a rate uses on a connection of HTTP/2 before it opens another one: as many as servers should allow at
@@ -420,7 +444,10 @@ impl LoadPlan {
         let at_random = sampling.choice == SampleChoice::AtRandom;
         // Events are read from the body as it arrives, and a gRPC message is split into frames.
         let is_plain = !self.request.is_grpc() && !self.load.events;
-        let body = sampling.check.body().filter(|_| at_random && is_plain)?;
+        let body = sampling
+            .check
+            .exact_body()
+            .filter(|_| at_random && is_plain)?;
         (body.len() <= SHORT_BODY).then_some(body)
     }
 
@@ -458,20 +485,14 @@ impl LoadPlan {
 
     /// How its requests travel.
     pub fn protocol(&self) -> Protocol {
-        let http = match &self.request {
-            LoadRequest::Set(WireRequest::Http1(_)) => HttpVersion::Http1,
-            LoadRequest::Set(WireRequest::Http2(_)) => HttpVersion::Http2,
-            LoadRequest::Set(WireRequest::Grpc(_)) => match self.tls {
-                None => return Protocol::Grpc,
-                Some(_) => return Protocol::GrpcTls,
-            },
-            LoadRequest::Scenario(_, http) => *http,
-        };
-        match (http, self.tls.is_some()) {
-            (HttpVersion::Http1, false) => Protocol::Http11,
-            (HttpVersion::Http1, true) => Protocol::Https11,
-            (HttpVersion::Http2, false) => Protocol::H2c,
-            (HttpVersion::Http2, true) => Protocol::H2,
+        let is_tls = self.tls.is_some();
+        match (self.request.is_grpc(), self.request.http(), is_tls) {
+            (true, _, false) => Protocol::Grpc,
+            (true, _, true) => Protocol::GrpcTls,
+            (false, HttpVersion::Http1, false) => Protocol::Http11,
+            (false, HttpVersion::Http1, true) => Protocol::Https11,
+            (false, HttpVersion::Http2, false) => Protocol::H2c,
+            (false, HttpVersion::Http2, true) => Protocol::H2,
         }
     }
 
@@ -547,44 +568,4 @@ fn counted(count: usize, one: &str, several: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::request::Request;
-    use proptest::prelude::*;
-
-    #[test]
-    fn a_rate_uses_as_many_streams_as_fit_into_the_memory_of_a_load() {
-        let usual = |body: usize| {
-            let url = "http://a/".parse().unwrap();
-            let request = Request::new("POST", &url, &[], &vec![0; body]).unwrap();
-            let address = std::net::SocketAddr::from(([127, 0, 0, 1], 80));
-            let mut plan = LoadPlan::new(address.into(), "http://a/", request);
-            plan.load = LoadSpec {
-                shape: LoadShape::Rate(Schedule::constant(prony_model::Arrivals::Even, 1.0)),
-                max_connections: Some(1000),
-                requests: Some(1),
-                ..LoadSpec::default()
-            };
-            plan.load.pipeline = plan.usual_streams();
-            plan.validate().unwrap();
-            plan.load.pipeline
-        };
-        assert_eq!([0, 100_000, 1 << 20].map(usual), [100, 5, 1]);
-    }
-
-    proptest! {
-        #[test]
-        fn shares_add_up_to_the_whole_and_differ_by_one_at_most(
-            whole in 0u64..1_000_000,
-            parts in 1u64..64,
-        ) {
-            let shares: Vec<u64> = (0..parts).map(|index| share_of(whole, parts, index)).collect();
-            prop_assert_eq!(shares.iter().sum::<u64>(), whole);
-            prop_assert!(shares.iter().max().unwrap() - shares.iter().min().unwrap() <= 1);
-            for index in 0..parts {
-                let before: u64 = shares[..index as usize].iter().sum();
-                prop_assert_eq!(shares_before(whole, parts, index), before);
-            }
-        }
-    }
-}
+pub(crate) mod tests;

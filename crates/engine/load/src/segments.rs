@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use prony_traffic::{Traffic, sse};
+
 use crate::exchange::{Conversation, ExchangeError};
-use crate::request::LoadRequest;
+use crate::request::Encoded;
 use crate::target::Endpoint;
 use crate::tls::TlsClient;
-use crate::wire::sse;
 
 /// What some responses, one after another, took in TCP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -37,7 +38,7 @@ pub enum SegmentsError {
     NotCounted,
 }
 
-/// Sends the first request of `request` `responses` times, each when the response before it is whole, and counts what the
+/// Sends the first request of `traffic` `responses` times, each when the response before it is whole, and counts what the
 /// responses take. `timeout` is for each response.
 ///
 /// One more request goes before them and is not counted: with it come the settings of HTTP/2 and the session tickets of
@@ -48,21 +49,22 @@ pub enum SegmentsError {
 /// If a response does not arrive, or the kernel does not count segments.
 pub fn segments_of(
     endpoint: &Endpoint,
-    request: &LoadRequest,
+    traffic: &Traffic,
     tls: Option<&TlsClient>,
     responses: u64,
     timeout: Duration,
 ) -> Result<Segments, SegmentsError> {
-    let mut conversation = Conversation::of(endpoint, request, tls, timeout);
+    let sent = Encoded::of(traffic).map_err(ExchangeError::from)?;
+    let mut conversation = Conversation::new(endpoint, &sent, tls, timeout);
     conversation.request()?;
     let mut segments = Segments::default();
     for _ in 0..responses {
         let response = conversation.request()?;
-        let traffic = conversation.traffic().ok_or(SegmentsError::NotCounted)?;
+        let arrived = conversation.arrived().ok_or(SegmentsError::NotCounted)?;
         let is_stream = response.header("content-type").is_some_and(is_event_stream);
         segments.responses += 1;
-        segments.bytes += traffic.bytes;
-        segments.segments += traffic.segments;
+        segments.bytes += arrived.bytes;
+        segments.segments += arrived.segments;
         if is_stream {
             segments.events += sse::events(&response.body).len() as u64;
         }

@@ -4,9 +4,10 @@ use std::cell::LazyCell;
 use std::net::IpAddr;
 
 use cookie::Cookie;
-use prony_load::wire::h1::Collect;
-use prony_load::{HttpUrl, Scheme};
 use time::OffsetDateTime;
+
+use crate::collect::Collect;
+use crate::url::{HttpUrl, Scheme};
 
 /// The most cookies of a user, and the most bytes of one: a server must not fill the memory.
 const MOST_COOKIES: usize = 200;

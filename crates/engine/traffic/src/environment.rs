@@ -6,8 +6,9 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use prony_hurl::evaluate::{Environment, FileError};
-use prony_load::Base64;
+use serde::{Deserialize, Serialize};
 
+use crate::base64::Base64;
 use crate::file::read_file;
 
 /// The longest file that a request sends or a response is compared with.
@@ -59,9 +60,11 @@ impl Environment for UserEnvironment {
 }
 
 /// The files that a Hurl file may name.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum NamedFiles {
-    /// Those of this folder, and of those in it.
+    /// Those of this folder, and of those in it, which other hosts do not have.
+    #[serde(skip)]
     In(PathBuf),
     /// Those that another host read there, by the names that the file has.
     Sent(Arc<BTreeMap<String, Base64>>),

@@ -1,4 +1,4 @@
-//! Hurl files as scenarios of a load: each user goes through the entries of a file, over and over.
+//! What is sent, and what is expected back, as data: requests, flows of users, expected responses.
 //!
 //! ```
 //! use prony_traffic::{HurlScenario, Sources};
@@ -13,37 +13,72 @@
 //! ```
 #![forbid(unsafe_code)]
 
+mod base64;
+mod body_limit;
+mod call;
+mod carried;
+mod coding;
+mod collect;
 mod constants;
 mod cookies;
 mod encode;
 mod environment;
 mod error;
+mod evaluate;
+pub mod expected;
 mod file;
+mod flow;
+mod http_version;
 pub mod import;
+mod json;
 mod one_request;
 mod option_values;
 mod options;
+mod parts;
 mod placeholders;
-mod portable;
 mod prepare;
 pub mod protobuf;
 mod redirect;
 mod request;
+mod request_file;
 mod response;
 mod secrets;
+mod serde_http;
 mod sources;
+pub mod sse;
 mod target;
 mod text;
+mod traffic;
+mod url;
 mod user;
 
+pub use base64::Base64;
+pub use body_limit::BodyLimit;
+pub use call::{Call, CallError, CallKind, PREFIX};
+pub use coding::{ALL_CODINGS, Accepted};
+pub use collect::Collect;
 pub use encode::Encode;
 pub use error::ScenarioError;
+pub use expected::Expected;
 pub use file::{must_be_file, read_file, read_hurl_file};
+pub use flow::{
+    Entry, FlowShare, Keep, Rejection, Reply, Scenario, ScenarioRequest, Sending, Turn, User,
+};
+pub use http_version::HttpVersion;
+pub use json::{Json, SentJson, from_toml};
 pub use one_request::{OneRequest, OneRequestError, RequestTemplate};
+pub use parts::{
+    Field, Order, RequestError, RequestParts, RequestSet, add_field, add_user, expects_length,
+    header_fields,
+};
 pub use prepare::{ConnectionOptions, HurlScenario};
+pub use request_file::{RequestFile, RequestFileError};
+pub use response::{LONGEST_BODY, LONGEST_LINE, Mismatch, Response, excerpt, same_bytes};
 pub use secrets::{HIDDEN, Secrets};
 pub use sources::{RandomRange, RandomRangeError, Sources, SourcesError, check_name};
 pub use text::{Template, Text, TextError, placeholder};
+pub use traffic::Traffic;
+pub use url::{HttpUrl, Scheme, UrlError};
 
 /// The most entries of a file: each has a histogram per thread.
 pub const MOST_ENTRIES: usize = 500;

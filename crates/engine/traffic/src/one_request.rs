@@ -1,21 +1,23 @@
 //! One request that users send over and over, with values that differ from one to the next.
 
+use std::fmt;
 use std::sync::Arc;
 
 use http::HeaderValue;
 use prony_hurl::evaluate::{Scope, Variables};
-use prony_load::{
-    Entry, FlowShare, HttpUrl, Keep, NotPortable, Portable, Rejection, Reply, RequestError,
-    RequestParts, Scenario, ScenarioRequest, Sending, Turn, User,
-};
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::cookies::CookieJar;
 use crate::environment::UserEnvironment;
+use crate::flow::{Entry, FlowShare, Keep, Reply, ScenarioRequest, Sending, Turn};
+use crate::parts::{RequestError, RequestParts};
 use crate::request::{given_cookies, set_cookies};
 use crate::sources::Sources;
 use crate::text::{Text, TextError};
+use crate::url::HttpUrl;
 
 /// A request with placeholders.
+#[derive(Serialize, Deserialize)]
 pub struct RequestTemplate {
     /// The method.
     pub method: String,
@@ -40,6 +42,8 @@ pub enum OneRequestError {
 }
 
 /// A request with placeholders for one server: a scenario whose flows are single requests.
+#[derive(Deserialize)]
+#[serde(try_from = "(RequestTemplate, HttpUrl, Sources)")]
 pub struct OneRequest {
     pub(crate) template: Arc<RequestTemplate>,
     pub(crate) sources: Sources,
@@ -47,6 +51,14 @@ pub struct OneRequest {
     /// The request with the first values.
     first: ScenarioRequest,
     entries: [Entry; 1],
+}
+
+impl fmt::Debug for OneRequest {
+    // The rest may have secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = f.debug_struct("OneRequest");
+        shown.field("server", &self.server).finish_non_exhaustive()
+    }
 }
 
 impl RequestTemplate {
@@ -82,6 +94,14 @@ impl OneRequest {
         })
     }
 
+    pub(crate) fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    pub(crate) fn sources(&self) -> &Sources {
+        &self.sources
+    }
+
     /// The request with the first values.
     pub fn first(&self) -> &RequestParts {
         self.first.parts()
@@ -98,7 +118,7 @@ impl OneRequest {
         check: impl Fn(&RequestParts) -> Result<(), String>,
     ) -> Result<(), (usize, String)> {
         let sources = self.sources.clone();
-        let mut user = OneUser::new(self, &sources, 0, FlowShare::ALL);
+        let mut user = OneUser::with(self, &sources, 0, FlowShare::ALL);
         for row in 1..=sources.longest() {
             user.begin();
             user.render().map_err(|error| (row, error.to_string()))?;
@@ -138,25 +158,19 @@ fn into_text(bytes: Vec<u8>) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-impl Scenario for OneRequest {
-    fn entries(&self) -> &[Entry] {
-        &self.entries
-    }
+impl TryFrom<(RequestTemplate, HttpUrl, Sources)> for OneRequest {
+    type Error = OneRequestError;
 
-    fn is_one_request(&self) -> bool {
-        true
+    fn try_from(
+        (template, server, sources): (RequestTemplate, HttpUrl, Sources),
+    ) -> Result<Self, OneRequestError> {
+        Self::new(Arc::new(template), server, &sources)
     }
+}
 
-    fn user(&self, _: u64, seed: u64, share: FlowShare) -> Box<dyn User + '_> {
-        Box::new(OneUser::new(self, &self.sources, seed, share))
-    }
-
-    fn skip_flows(&self, count: u64) {
-        self.sources.skip_flows(count);
-    }
-
-    fn portable(&self) -> Result<Portable, NotPortable> {
-        self.to_portable()
+impl Serialize for OneRequest {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        (&self.template, &self.server, &self.sources).serialize(to)
     }
 }
 
@@ -187,7 +201,8 @@ impl Values {
     }
 }
 
-struct OneUser<'a> {
+/// A user who sends one request over and over.
+pub struct OneUser<'a> {
     scenario: &'a OneRequest,
     sources: &'a Sources,
     values: Values,
@@ -203,7 +218,11 @@ struct OneUser<'a> {
 }
 
 impl<'a> OneUser<'a> {
-    fn new(scenario: &'a OneRequest, sources: &'a Sources, seed: u64, share: FlowShare) -> Self {
+    pub(crate) fn new(scenario: &'a OneRequest, seed: u64, share: FlowShare) -> Self {
+        Self::with(scenario, &scenario.sources, seed, share)
+    }
+
+    fn with(scenario: &'a OneRequest, sources: &'a Sources, seed: u64, share: FlowShare) -> Self {
         let template = &scenario.template;
         let differing = |text: &&'a Text| text.constant().is_none();
         let fields = template.fields.iter().map(|(_, text)| text).enumerate();
@@ -259,13 +278,13 @@ impl<'a> OneUser<'a> {
     }
 }
 
-impl User for OneUser<'_> {
-    fn begin(&mut self) {
+impl OneUser<'_> {
+    pub(crate) fn begin(&mut self) {
         self.is_sent = false;
         self.values.next(self.sources);
     }
 
-    fn next(&mut self) -> Turn {
+    pub(crate) fn next(&mut self) -> Turn {
         if std::mem::replace(&mut self.is_sent, true) {
             return Turn::End;
         }
@@ -285,17 +304,16 @@ impl User for OneUser<'_> {
         }
     }
 
-    fn request(&self) -> &ScenarioRequest {
+    pub(crate) fn request(&self) -> &ScenarioRequest {
         &self.request
     }
 
     /// Keeps the cookies. Whether the response is as expected, the load sees itself.
-    fn respond(&mut self, reply: &Reply<'_>) -> Result<(), Rejection> {
+    pub(crate) fn respond(&mut self, reply: &Reply<'_>) {
         let keeps = self.scenario.template.keeps_cookies;
         if let Some(kept) = reply.kept.filter(|_| keeps) {
             let path = self.request.parts().url().path();
             self.cookies.take_all(kept, &self.scenario.server, path);
         }
-        Ok(())
     }
 }

@@ -8,15 +8,14 @@ use prony_hurl::ast::{
 };
 use prony_hurl::evaluate::{Scope, Variables};
 use prony_hurl::{Position, parse, unsupported};
-use prony_load::{
-    Entry as NamedEntry, FlowShare, HttpUrl, Keep, NotPortable, Portable, Scenario,
-    ScenarioRequest, User,
-};
+use serde::Deserialize;
 
 use crate::MOST_ENTRIES;
+use crate::carried::HurlText;
 use crate::constants::Constants;
 use crate::environment::UserEnvironment;
 use crate::error::ScenarioError;
+use crate::flow::{Entry as NamedEntry, FlowShare, Keep, ScenarioRequest, User};
 use crate::option_values::OptionValues;
 use crate::options::EntryOptions;
 use crate::placeholders::check_variables;
@@ -24,9 +23,12 @@ use crate::request::{RequestFailure, Server, blank, render};
 use crate::secrets::Secrets;
 use crate::sources::Sources;
 use crate::target;
+use crate::url::HttpUrl;
 use crate::user::{HurlUser, in_a_line};
 
 /// A Hurl file, ready to be run by any number of users.
+#[derive(Deserialize)]
+#[serde(try_from = "HurlText")]
 pub struct HurlScenario {
     pub(crate) file: String,
     pub(crate) text: String,
@@ -160,6 +162,21 @@ impl HurlScenario {
         })
     }
 
+    /// Its requests, in their order; at least one.
+    pub fn entries(&self) -> &[NamedEntry] {
+        &self.names
+    }
+
+    /// Where the values of its variables come from.
+    pub fn sources(&self) -> &Sources {
+        &self.sources
+    }
+
+    /// As [`Scenario::user`](crate::Scenario::user).
+    pub fn user(&self, seed: u64, share: FlowShare) -> User<'_> {
+        User::Hurl(Box::new(HurlUser::new(self, seed, share)))
+    }
+
     /// The URL of the server.
     pub fn server(&self) -> &HttpUrl {
         &self.server.url
@@ -189,24 +206,6 @@ impl HurlScenario {
             .filter_map(|it| it.entry.response.as_ref());
         let mut captures = responses.flat_map(|response| &response.captures);
         captures.any(|capture| capture.is_redacted)
-    }
-}
-
-impl Scenario for HurlScenario {
-    fn entries(&self) -> &[NamedEntry] {
-        &self.names
-    }
-
-    fn user(&self, _: u64, seed: u64, share: FlowShare) -> Box<dyn User + '_> {
-        Box::new(HurlUser::new(self, seed, share))
-    }
-
-    fn skip_flows(&self, count: u64) {
-        self.sources.skip_flows(count);
-    }
-
-    fn portable(&self) -> Result<Portable, NotPortable> {
-        self.to_portable()
     }
 }
 

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use http::{HeaderName, Method, header};
 use prony_hurl::ast::{EntryOption, KeyValue, OptionValue, Request, TextOption};
-use prony_load::{HttpUrl, Reply, ScenarioRequest};
+
+use crate::flow::{Reply, ScenarioRequest};
+use crate::url::HttpUrl;
 
 /// The most redirects of an entry, even if `max-redirs` is higher: a load must end.
 pub(crate) const MOST_REDIRECTS: u64 = 1000;

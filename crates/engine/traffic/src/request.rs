@@ -5,14 +5,14 @@ use base64::engine::general_purpose::STANDARD;
 use http::{HeaderName, HeaderValue, header};
 use prony_hurl::ast::{EntryOption, OptionValue, Request, Template, TextOption};
 use prony_hurl::evaluate::{Failure, Rendered, Scope};
-use prony_load::{
-    ALL_CODINGS, Field, HttpUrl, RequestError, RequestParts, ScenarioRequest, TargetError,
-    add_field, add_user,
-};
 
+use crate::coding::ALL_CODINGS;
+use crate::flow::ScenarioRequest;
 use crate::options::EntryOptions;
+use crate::parts::{Field, RequestError, RequestParts, add_field, add_user};
 use crate::redirect;
 use crate::target;
+use crate::url::{HttpUrl, UrlError};
 
 /// What a request has unless its entry sets or removes it, as requests of Hurl do.
 const DEFAULT_FIELDS: [(HeaderName, HeaderValue); 2] = [
@@ -31,7 +31,7 @@ pub(crate) enum RequestFailure {
     #[error(transparent)]
     Request(#[from] RequestError),
     #[error(transparent)]
-    Target(#[from] TargetError),
+    Target(#[from] UrlError),
     #[error("{url} is on another server than {server}; a load needs one server")]
     OtherServer { url: String, server: String },
 }

@@ -6,10 +6,11 @@ use base64::Engine;
 use base64::prelude::{BASE64_STANDARD, BASE64_STANDARD_NO_PAD};
 use http::header::AUTHORIZATION;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
-use prony_load::{NOT_IN_URLS, ScenarioRequest};
 use serde::{Deserialize, Serialize};
 
+use crate::flow::ScenarioRequest;
 use crate::target::{IN_PATHS, UNRESERVED};
+use crate::url::NOT_IN_URLS;
 
 /// What stands for a secret.
 pub const HIDDEN: &str = "***";

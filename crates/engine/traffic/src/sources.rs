@@ -1,8 +1,6 @@
 //! Where the values of variables come from.
 
-mod data;
-
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
@@ -11,11 +9,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use prony_hurl::evaluate::{Number, Value, Variables};
-use prony_load::FlowShare;
+use serde::{Deserialize, Serialize, Serializer};
 
 use crate::environment::NamedFiles;
-
-pub(crate) use data::SourcesData;
+use crate::flow::FlowShare;
 
 /// The most bytes of a data file.
 const LONGEST_DATA: u64 = 256 * 1024 * 1024;
@@ -92,33 +89,58 @@ impl From<csv::Error> for SourcesError {
 }
 
 /// The variables of every flow: constants, and what differs from flow to flow. A clone has the same rows, and begins
-/// again with the first row and the first number of each counter.
-#[derive(Clone, Debug, Default)]
+/// again with the first row and the first number of each counter. As data, it goes on where it is.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Sources {
     pub(crate) variables: Variables,
     data: Vec<Data>,
     counters: Vec<Counter>,
     randoms: Vec<Random>,
-    names: HashSet<String>,
-    /// The number of the first flow.
-    first_flow: u64,
+    names: BTreeSet<String>,
     flows: Flows,
     /// The files that a Hurl file may name.
     pub(crate) files: Option<NamedFiles>,
 }
 
 /// Counts the flows of all users of this process. A clone begins again.
-#[derive(Debug, Default)]
-struct Flows(AtomicU64);
+#[derive(Debug, Default, Deserialize)]
+#[serde(from = "u64")]
+struct Flows {
+    /// The number of the first one.
+    first: u64,
+    begun: AtomicU64,
+}
+
+impl From<u64> for Flows {
+    fn from(first: u64) -> Self {
+        Self {
+            first,
+            begun: AtomicU64::default(),
+        }
+    }
+}
 
 impl Clone for Flows {
     fn clone(&self) -> Self {
-        Self::default()
+        self.first.into()
+    }
+}
+
+impl Serialize for Flows {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_u64(self.next())
+    }
+}
+
+impl Flows {
+    /// The number of the next one.
+    fn next(&self) -> u64 {
+        self.first.wrapping_add(self.begun.load(Relaxed))
     }
 }
 
 /// Rows of values, of which each flow takes the next one.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Data {
     names: Vec<String>,
     /// Those of one row after the other.
@@ -127,13 +149,14 @@ struct Data {
 
 impl Data {
     fn rows(&self) -> usize {
-        self.values.len() / self.names.len()
+        self.values.len() / self.names.len().max(1)
     }
 
     /// The values of the row for this flow. After the last row comes the first one again.
     fn row(&self, flow: u64) -> &[Value] {
-        let row = (flow % self.rows() as u64) as usize;
-        &self.values[row * self.names.len()..][..self.names.len()]
+        let row = flow.checked_rem(self.rows() as u64).unwrap_or_default() as usize;
+        let mut rows = self.values.chunks_exact(self.names.len().max(1));
+        rows.nth(row).unwrap_or_default()
     }
 }
 
@@ -155,20 +178,21 @@ fn cell(head: &str, text: &str, line: u64) -> Result<Value, SourcesError> {
 /// What the head of a column ends in whose cells are numbers.
 const NUMBER: &str = ":number";
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Counter {
     name: String,
     first: i64,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Random {
     name: String,
     range: RandomRange,
 }
 
 /// The smallest and the largest whole number that may be drawn: `1..1000`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "(i64, i64)", into = "(i64, i64)")]
 pub struct RandomRange {
     least: i64,
     most: i64,
@@ -180,7 +204,25 @@ impl FromStr for RandomRange {
     fn from_str(text: &str) -> Result<Self, RandomRangeError> {
         let (least, most) = text.split_once("..").ok_or(RandomRangeError::Shape)?;
         let number = |text: &str| text.trim().parse().map_err(|_| RandomRangeError::Shape);
-        Self::within(number(least)?, number(most)?)
+        Self::try_from((number(least)?, number(most)?))
+    }
+}
+
+impl TryFrom<(i64, i64)> for RandomRange {
+    type Error = RandomRangeError;
+
+    fn try_from((least, most): (i64, i64)) -> Result<Self, RandomRangeError> {
+        if least <= most {
+            Ok(Self { least, most })
+        } else {
+            Err(RandomRangeError::Order { least, most })
+        }
+    }
+}
+
+impl From<RandomRange> for (i64, i64) {
+    fn from(RandomRange { least, most }: RandomRange) -> Self {
+        (least, most)
     }
 }
 
@@ -394,18 +436,17 @@ impl Sources {
 
     /// How many flows have begun: the next one has this number.
     pub fn flows_begun(&self) -> u64 {
-        self.first_flow.wrapping_add(self.flows.0.load(Relaxed))
+        self.flows.next()
     }
 
     /// Lets the next flow have this number instead of 0, also in clones.
     pub fn begin_with_flow(&mut self, number: u64) {
-        self.first_flow = number;
-        self.flows = Flows::default();
+        self.flows = number.into();
     }
 
     /// Leaves out the next `count` flows.
-    pub(crate) fn skip_flows(&self, count: u64) {
-        self.flows.0.fetch_add(count, Relaxed);
+    pub fn skip_flows(&self, count: u64) {
+        self.flows.begun.fetch_add(count, Relaxed);
     }
 
     /// Sets the variables of the next flow in `share`.
@@ -416,8 +457,8 @@ impl Sources {
         random: &mut fastrand::Rng,
     ) {
         // One number for all: users of all threads share the rows, and the rows of several files belong together.
-        let nth = self.flows.0.fetch_add(1, Relaxed);
-        let flow = self.first_flow.wrapping_add(share.number(nth));
+        let nth = self.flows.begun.fetch_add(1, Relaxed);
+        let flow = self.flows.first.wrapping_add(share.number(nth));
         for data in &self.data {
             for (name, value) in data.names.iter().zip(data.row(flow)) {
                 variables.set(name.as_str(), value.clone());

@@ -1,7 +1,8 @@
 //! The URLs of a file.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
-use prony_load::{HttpUrl, NOT_IN_URLS, TargetError};
+
+use crate::url::{HttpUrl, NOT_IN_URLS, UrlError};
 
 /// What a value in a path does not have as it is: it may have the delimiters of paths and queries.
 pub(crate) const IN_PATHS: &AsciiSet = &NOT_IN_URLS.add(b'#');
@@ -15,7 +16,7 @@ pub(crate) const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC
 
 /// Parses the URL to which an entry sends its request. Removes `.` and `..` from the path unless `keeps_dots`, as curl
 /// does.
-pub(crate) fn parse(text: &str, keeps_dots: bool) -> Result<HttpUrl, TargetError> {
+pub(crate) fn parse(text: &str, keeps_dots: bool) -> Result<HttpUrl, UrlError> {
     let begin = text.find("://").map_or(0, |at| at + "://".len());
     let Some(path) = text[begin..].find(['/', '?', '#']).filter(|_| !keeps_dots) else {
         return text.parse();

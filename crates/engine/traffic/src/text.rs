@@ -5,7 +5,6 @@ use base64::engine::general_purpose::STANDARD;
 use prony_hurl::Position;
 use prony_hurl::ast::{Expression, Placeholder};
 use prony_hurl::evaluate::Scope;
-use prony_load::Base64;
 use serde::{Deserialize, Serialize};
 
 use crate::encode::Encode;
@@ -45,13 +44,15 @@ enum Element {
 }
 
 /// A text as it is sent.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub struct Text(Vec<Piece>);
 
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 enum Piece {
-    Literal(Vec<u8>),
-    Value(Placeholder, Encode),
+    Literal(#[serde(with = "crate::base64")] Vec<u8>),
+    /// A value, or a function, and how it is written.
+    Value(#[serde(with = "by_name")] Placeholder, Encode),
     /// These pieces in base64.
     Base64(Vec<Piece>),
 }
@@ -293,61 +294,35 @@ impl Text {
     }
 }
 
-/// A piece of a text as data.
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum PieceData {
-    Literal(Base64),
-    /// The name of a value, or of a function, and how it is written.
-    Value(String, Encode),
-    Base64(Vec<PieceData>),
-}
+/// A placeholder as its name.
+mod by_name {
+    use prony_hurl::ast::Placeholder;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
 
-impl Text {
-    pub(crate) fn data(&self) -> Vec<PieceData> {
-        data(&self.0)
+    pub(super) fn serialize<S: Serializer>(
+        placeholder: &Placeholder,
+        to: S,
+    ) -> Result<S::Ok, S::Error> {
+        to.serialize_str(super::name_of(placeholder))
     }
 
-    /// # Errors
-    ///
-    /// If a value has a name that none can have.
-    pub(crate) fn of(data: Vec<PieceData>) -> Result<Self, TextError> {
-        pieces(data).map(Self)
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Placeholder, D::Error> {
+        let expression = super::expression(&String::deserialize(from)?);
+        Ok(super::placeholder_of(expression.map_err(D::Error::custom)?))
     }
 }
 
-fn data(pieces: &[Piece]) -> Vec<PieceData> {
-    let data = pieces.iter().map(|piece| match piece {
-        Piece::Literal(bytes) => PieceData::Literal(Base64(bytes.clone())),
-        Piece::Value(placeholder, encode) => {
-            PieceData::Value(name_of(placeholder).to_owned(), *encode)
-        }
-        Piece::Base64(pieces) => PieceData::Base64(self::data(pieces)),
-    });
-    data.collect()
-}
-
-fn pieces(data: Vec<PieceData>) -> Result<Vec<Piece>, TextError> {
-    let pieces = data.into_iter().map(|piece| {
-        Ok(match piece {
-            PieceData::Literal(bytes) => Piece::Literal(bytes.0),
-            PieceData::Value(name, encode) => Piece::value(expression(&name)?, encode),
-            PieceData::Base64(data) => Piece::Base64(self::pieces(data)?),
-        })
-    });
-    pieces.collect()
+fn placeholder_of(expression: Expression) -> Placeholder {
+    Placeholder {
+        expression,
+        position: Position::START,
+    }
 }
 
 impl Piece {
     fn value(expression: Expression, encode: Encode) -> Self {
-        let position = Position::START;
-        Self::Value(
-            Placeholder {
-                expression,
-                position,
-            },
-            encode,
-        )
+        Self::Value(placeholder_of(expression), encode)
     }
 }
 
@@ -417,7 +392,7 @@ impl JsonPlace {
 
 #[cfg(test)]
 mod tests {
-    use prony_load::FlowShare;
+    use crate::flow::FlowShare;
     use prony_testkit::table::rows;
 
     use super::*;

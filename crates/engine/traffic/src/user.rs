@@ -4,23 +4,23 @@ use std::time::Duration;
 
 use http::HeaderValue;
 use prony_hurl::evaluate::{Failure, Redirect, Scope, Variables};
-use prony_load::{FlowShare, Rejection, Reply, ScenarioRequest, Sending, Turn, User};
 use prony_model::Outcome;
 
 use crate::cookies::CookieJar;
 use crate::environment::UserEnvironment;
+use crate::evaluate::{Received, Unexpected, evaluate};
+use crate::flow::{FlowShare, Rejection, Reply, ScenarioRequest, Sending, Turn};
 use crate::options::EntryOptions;
 use crate::prepare::{HurlScenario, PreparedEntry, accepts, place};
 use crate::redirect;
 use crate::request::{RequestFailure, follow, given_cookies, render, set_cookies};
-use crate::response::{Received, Unexpected, evaluate};
 use crate::secrets::Secrets;
 
 /// The most characters of a reason that are shown.
 const LONGEST_REASON: usize = 400;
 
 /// A user of a [`HurlScenario`].
-pub(crate) struct HurlUser<'a> {
+pub struct HurlUser<'a> {
     scenario: &'a HurlScenario,
     share: FlowShare,
     environment: UserEnvironment,
@@ -385,8 +385,8 @@ fn wrong_status(entry: &PreparedEntry, actual: u16) -> Unexpected {
     }
 }
 
-impl User for HurlUser<'_> {
-    fn begin(&mut self) {
+impl HurlUser<'_> {
+    pub(crate) fn begin(&mut self) {
         self.position = 0;
         self.run = None;
         self.requests.redirected = None;
@@ -399,16 +399,16 @@ impl User for HurlUser<'_> {
         sources.fill(self.share, &mut self.variables, random);
     }
 
-    fn next(&mut self) -> Turn {
+    pub(crate) fn next(&mut self) -> Turn {
         self.advance()
             .unwrap_or_else(|failure| Turn::Fail(self.reason(&failure)))
     }
 
-    fn request(&self) -> &ScenarioRequest {
+    pub(crate) fn request(&self) -> &ScenarioRequest {
         self.requests.sent()
     }
 
-    fn respond(&mut self, reply: &Reply<'_>) -> Result<(), Rejection> {
+    pub(crate) fn respond(&mut self, reply: &Reply<'_>) -> Result<(), Rejection> {
         let Some(entry) = self.entry() else {
             return Ok(());
         };

@@ -6,7 +6,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::{AgentMessage, LONGEST_LOAD, longest};
-use prony_load::{PartResult, PlanDocument, Rebuild, Start, run_part};
+use prony_load::{LoadPlan, PartResult, Start, run_part};
 
 /// How often the fleet hears how far the load has come.
 const REPORT: Duration = Duration::from_millis(450);
@@ -98,15 +98,14 @@ impl Start for AtTheLine<'_> {
 
 /// Runs the part of agent `index`, and gives the message with what it counted.
 pub(crate) fn run(
-    document: PlanDocument,
+    plan: &LoadPlan,
     agents: u64,
     index: usize,
     control: &Arc<Control>,
-    rebuild: &dyn Rebuild,
     output: &SyncSender<AgentMessage>,
 ) -> AgentMessage {
     let load = control.number;
-    match counted(document, agents, index, control, rebuild, output) {
+    match counted(plan, agents, index, control, output) {
         Ok(part) => AgentMessage::Result {
             load,
             part: Box::new(part),
@@ -116,21 +115,21 @@ pub(crate) fn run(
 }
 
 fn counted(
-    document: PlanDocument,
+    plan: &LoadPlan,
     agents: u64,
     index: usize,
     control: &Arc<Control>,
-    rebuild: &dyn Rebuild,
     output: &SyncSender<AgentMessage>,
 ) -> Result<PartResult, String> {
-    let plan = document.plan(rebuild).map_err(|error| error.to_string())?;
+    let valid = plan.validate();
+    valid.map_err(|error| format!("the plan is damaged: {error}"))?;
     if plan.agents as u64 != agents || index >= plan.agents {
         return Err(format!(
             "the plan is for {} agents, the fleet has {agents}, and this is agent {index}",
             plan.agents
         ));
     }
-    control.state().longest = longest(&plan).unwrap_or(LONGEST_LOAD);
+    control.state().longest = longest(plan).unwrap_or(LONGEST_LOAD);
     let load = control.number;
     let report = |progress| {
         let _ = output.send(AgentMessage::Running {
@@ -150,7 +149,7 @@ fn counted(
         };
     };
     let line = AtTheLine { control, output };
-    let part = run_part(&plan, index, &line, &control.interrupt, &mut observe);
+    let part = run_part(plan, index, &line, &control.interrupt, &mut observe);
     if let Some(last) = last {
         report(last);
     }

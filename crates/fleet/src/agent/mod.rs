@@ -7,19 +7,15 @@ mod error;
 mod load;
 mod options;
 mod pipes;
-mod rebuild;
 mod threads;
 
 use std::io::Write;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use crate::VERSION;
-use prony_load::Rebuild;
 
 pub use error::AgentError;
 pub use options::Options;
-pub use rebuild::AllKinds;
 pub use threads::{Limits, run};
 
 use options::Task;
@@ -28,15 +24,12 @@ use options::Task;
 const USAGE: u8 = 2;
 
 /// Runs the agent that the words after the program's name describe, and gives the exit status for the process.
-pub fn main(
-    words: impl IntoIterator<Item = String>,
-    rebuild: Arc<dyn Rebuild + Send + Sync>,
-) -> ExitCode {
+pub fn main(words: impl IntoIterator<Item = String>) -> ExitCode {
     let task = Task::of(words, |name| std::env::var(name).ok());
     let result = match task {
         Ok(Task::Run(options)) => {
             let (input, output) = (std::io::stdin(), std::io::stdout());
-            run(&options, Limits::default(), input, output, rebuild)
+            run(&options, Limits::default(), input, output)
                 .map_err(|error| (format!("agent {}: {error}", options.index), 1))
         }
         Ok(Task::ShowVersion) => writeln!(std::io::stdout(), "prony {VERSION}")

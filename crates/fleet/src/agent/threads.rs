@@ -7,7 +7,6 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use crate::{AgentMessage, FleetMessage, Framer, Host, VERSION};
-use prony_load::Rebuild;
 
 use crate::agent::error::AgentError;
 use crate::agent::load::{self, Control};
@@ -54,7 +53,6 @@ pub fn run(
     limits: Limits,
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
-    rebuild: Arc<dyn Rebuild + Send + Sync>,
 ) -> Result<(), AgentError> {
     let began = Instant::now();
     let (to_main, heard) = sync_channel(WAITING);
@@ -73,7 +71,6 @@ pub fn run(
         index: options.index,
         limits,
         began,
-        rebuild,
         writing,
         to_main,
         to_writer,
@@ -88,7 +85,6 @@ struct Agent {
     index: usize,
     limits: Limits,
     began: Instant,
-    rebuild: Arc<dyn Rebuild + Send + Sync>,
     writing: Writing,
     to_main: SyncSender<Heard>,
     to_writer: SyncSender<AgentMessage>,
@@ -155,12 +151,11 @@ impl Agent {
             FleetMessage::Prepare { load, agents, plan } => {
                 let control = Arc::new(Control::new(load));
                 let index = self.index;
-                let rebuild = Arc::clone(&self.rebuild);
                 let (output, to_main) = (self.to_writer.clone(), self.to_main.clone());
                 let own = Arc::clone(&control);
                 let running = spawn(move || {
                     let mut ended = Ended(to_main, None);
-                    ended.1 = Some(load::run(*plan, agents, index, &own, &*rebuild, &output));
+                    ended.1 = Some(load::run(&plan, agents, index, &own, &output));
                 })?;
                 self.load = Some((control, running));
                 Ok(())

@@ -2,11 +2,7 @@
 #![forbid(unsafe_code)]
 
 use std::process::ExitCode;
-use std::sync::Arc;
 
 fn main() -> ExitCode {
-    prony_fleet::agent::main(
-        std::env::args().skip(1),
-        Arc::new(prony_fleet::agent::AllKinds),
-    )
+    prony_fleet::agent::main(std::env::args().skip(1))
 }

@@ -3,8 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use prony_load::LONGEST_BODY;
-use prony_traffic::{must_be_file, read_file, read_hurl_file};
+use prony_traffic::{LONGEST_BODY, must_be_file, read_file, read_hurl_file};
 
 /// Why a file that a workload names is unusable.
 #[derive(Debug, thiserror::Error)]

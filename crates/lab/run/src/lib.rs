@@ -4,7 +4,6 @@
 mod adaptive;
 pub mod capacity;
 mod files;
-mod json;
 mod message;
 mod one_or_more;
 mod plan;
@@ -19,7 +18,6 @@ mod workload;
 
 pub use adaptive::{AdaptiveRounds, NoPrecision, Precision};
 pub use files::{AssetError, Files};
-pub use json::{Json, SentJson};
 pub use message::{Message, MessageStream};
 pub use one_or_more::OneOrMore;
 pub use plan::{Measure, Plan, Planned, TrialAttempt, Warming};
@@ -28,10 +26,7 @@ pub use request::{
     BasicAuth, DeclaredRequest, HttpRequest, MultipartPart, PartContent, PrepareError,
     PreparedRequest, RequestBody, Secret, Value, Variable,
 };
-pub use response::{
-    Amount, DeclaredResponse, ExpectedBody, ExpectedContent, ExpectedResponse, PathRule, Pattern,
-    SchemaSource, Status,
-};
+pub use response::{DeclaredResponse, ExpectedBody, ExpectedContent, SchemaSource, Status};
 pub use scenario::{DeclaredScenario, PreparedScenario, ScenarioFault};
 pub use suite::{Changes, MeasureSpec, Suite, SuiteError, SuiteLoad, WARMUP_LIMIT};
 pub use values::{DeclaredValues, PreparedValues, ValuesError};

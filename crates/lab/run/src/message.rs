@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use prony_traffic::expected::Messages;
 use serde::{Deserialize, Deserializer, de::Error};
 
 /// A message whose fields are strings or whole numbers, by field number: `{ 1 = "r", 2 = 10 }`.
@@ -70,12 +71,6 @@ impl<'de> Deserialize<'de> for Message {
     }
 }
 
-/// Bytes before each message of a stream: a flag, and the message's length.
-pub const PREFIX: usize = 5;
-
-/// The most bytes that a stream of expected messages takes.
-const MOST_BYTES: u64 = 64 << 20;
-
 /// The same message several times: `{ count = 10, each = { 1 = "r" } }`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "StreamFields")]
@@ -95,47 +90,15 @@ impl TryFrom<StreamFields> for MessageStream {
     type Error = String;
 
     fn try_from(StreamFields { count, each }: StreamFields) -> Result<Self, String> {
-        check_length(&each.encode(), count)?;
+        Messages::new(each.encode(), count)?;
         Ok(Self { count, each })
     }
 }
 
-/// # Errors
-///
-/// If `count` times this message would take too many bytes.
-pub(crate) fn check_length(message: &[u8], count: u32) -> Result<(), String> {
-    let bytes = u64::from(count) * (PREFIX + message.len()) as u64;
-    match bytes {
-        0..=MOST_BYTES => Ok(()),
-        _ => Err(format!(
-            "{count} messages would take {bytes} bytes; at most {MOST_BYTES} are allowed"
-        )),
-    }
-}
-
-/// `count` times this message, each after its prefix.
-pub(crate) fn stream_of(message: &[u8], count: u32) -> Vec<u8> {
-    let mut one = vec![0];
-    // A stream of at most `MOST_BYTES` has no longer message.
-    one.extend_from_slice(&(message.len() as u32).to_be_bytes());
-    one.extend_from_slice(message);
-    one.repeat(count as usize)
-}
-
 impl MessageStream {
-    /// The number of messages.
-    pub fn count(&self) -> u32 {
-        self.count
-    }
-
-    /// Each of them.
-    pub fn each(&self) -> &Message {
-        &self.each
-    }
-
-    /// The bytes on the wire, each message after its prefix.
-    pub fn encode(&self) -> Vec<u8> {
-        stream_of(&self.each.encode(), self.count)
+    /// What they must be, as gRPC streams them.
+    pub(crate) fn expected(&self) -> Messages {
+        Messages::of(self.each.encode(), self.count)
     }
 }
 
@@ -154,7 +117,7 @@ mod tests {
     fn stream(toml: &str) -> Result<Vec<u8>, String> {
         let stream: Result<MessageStream, _> = Deserialize::deserialize(value(toml));
         stream
-            .map(|stream| stream.encode())
+            .map(|stream| stream.expected().body().to_vec())
             .map_err(|error| error.to_string())
     }
 

@@ -2,11 +2,12 @@
 
 use std::fmt;
 use std::path::Path;
-use std::sync::Arc;
 
-use prony_load::{Scheme, tls::HttpVersion as Version};
 use prony_model::Protocol;
-use prony_traffic::{ConnectionOptions, HurlScenario, ScenarioError, Secrets, Sources};
+use prony_traffic::{
+    ConnectionOptions, HttpVersion as Version, HurlScenario, ScenarioError, Scheme, Secrets,
+    Sources,
+};
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{Error, IntoDeserializer, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -167,8 +168,8 @@ impl PreparedScenario {
     /// # Errors
     ///
     /// If a URL with this host is not right.
-    pub fn at(&self, authority: &str) -> Result<Arc<HurlScenario>, ScenarioError> {
-        self.named(&self.file, authority).map(Arc::new)
+    pub fn at(&self, authority: &str) -> Result<HurlScenario, ScenarioError> {
+        self.named(&self.file, authority)
     }
 
     fn named(&self, file: &str, authority: &str) -> Result<HurlScenario, ScenarioError> {

@@ -1,7 +1,6 @@
 //! `prony agent`: the same program as `prony-agent`, so that hosts with Prony need nothing else.
 
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use clap::Args;
 
@@ -19,5 +18,5 @@ pub struct Arguments {
 }
 
 pub fn run(arguments: Arguments) -> ExitCode {
-    prony_fleet::agent::main(arguments.words, Arc::new(prony_fleet::agent::AllKinds))
+    prony_fleet::agent::main(arguments.words)
 }

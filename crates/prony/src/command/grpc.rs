@@ -6,9 +6,10 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use prony_load::tls::{HttpVersion, Offer};
-use prony_load::{Endpoint, HttpUrl};
+use prony_load::Endpoint;
+use prony_load::tls::Offer;
 use prony_traffic::protobuf::Schema;
+use prony_traffic::{HttpUrl, HttpVersion};
 
 use crate::arguments;
 use crate::exit::{Outcome, usage};
@@ -151,7 +152,7 @@ impl SchemaSource {
         let tls = tls.transpose()?;
         let endpoint = match &self.unix_socket {
             Some(path) => Endpoint::Unix(path.clone()).connectable(self.timeout)?,
-            None => url.connectable_endpoint(self.timeout)?,
+            None => Endpoint::of(&url, self.timeout)?,
         };
         Ok(GrpcServer {
             endpoint,

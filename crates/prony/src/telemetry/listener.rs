@@ -110,8 +110,9 @@ mod tests {
     use super::*;
     use crate::telemetry::instance;
     use prony_live::telemetry::{Figures, LoadResource};
-    use prony_load::{HttpUrl, LoadPlan, Request};
+    use prony_load::LoadPlan;
     use prony_testkit::table::rows;
+    use prony_traffic::{HttpUrl, RequestParts};
     use std::io::{Read, Write};
     use std::net::TcpStream;
     use std::sync::Mutex;
@@ -119,7 +120,7 @@ mod tests {
 
     fn listener() -> (SocketAddr, Listener) {
         let url: HttpUrl = "http://h/".parse().unwrap();
-        let request = Request::new("GET", &url, &[], &[]).unwrap();
+        let request = RequestParts::new("GET", &url, &[], &[]).unwrap();
         let nowhere = SocketAddr::from(([127, 0, 0, 1], 1));
         let plan = LoadPlan::new(nowhere.into(), "http://h/", request);
         let shared = Shared {

@@ -8,9 +8,10 @@ use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant, SystemTime};
 
 use prony_live::telemetry::otlp;
-use prony_load::tls::{HttpVersion, Offer, TlsClient, TlsSettings};
-use prony_load::{Endpoint, HttpUrl, Request, Response, Scheme, exchange};
+use prony_load::tls::{Offer, TlsClient, TlsSettings};
+use prony_load::{Endpoint, exchange};
 use prony_present::words::counted;
+use prony_traffic::{HttpUrl, HttpVersion, RequestParts, Response, Scheme};
 
 use super::Shared;
 
@@ -57,13 +58,13 @@ impl Receiver {
     fn send(&self, endpoint: &mut Option<Endpoint>, body: &[u8]) -> Result<(), Box<dyn Error>> {
         let found = match endpoint.take() {
             Some(found) => found,
-            None => self.url.connectable_endpoint(TIMEOUT)?,
+            None => Endpoint::of(&self.url, TIMEOUT)?,
         };
         let headers = [
             format!("Content-Type: {}", otlp::CONTENT_TYPE),
             "Connection: close".into(),
         ];
-        let request = Request::new("POST", &self.url, &headers, body)?.into();
+        let request = RequestParts::new("POST", &self.url, &headers, body)?.into();
         let response = exchange(&found, &request, self.tls.as_ref(), TIMEOUT)?;
         taken(&response)?;
         *endpoint = Some(found);

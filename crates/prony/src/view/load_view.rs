@@ -154,7 +154,7 @@ pub fn cpus_beside(load: &[usize], server: &[usize]) -> Vec<usize> {
 
 pub(super) fn outline(plan: &LoadPlan, requests: Option<&str>) -> LoadOutline {
     let spec = plan.recorded();
-    let is_of_requests = plan.request.set().is_some();
+    let is_of_requests = plan.request.scenario().is_none();
     let words = [load::shape(&spec)].into_iter().chain(load::traits(&spec));
     let title = requested(&plan.target(), &spec);
     LoadOutline {

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use prony_load::{HttpUrl, LatencyBands, LoadPlan, Progress, Request};
+use prony_load::{LatencyBands, LoadPlan, Progress};
 use prony_model::*;
 use prony_run::capacity::{
     Event as Found, Judgement, Lengths, MOST_RUNS, Planned as Rate, Precision, Purpose, Question,
@@ -16,6 +16,7 @@ use prony_run::capacity::{
 use prony_run::run::{RunEvent as Event, RunRequest, Testbed};
 use prony_run::{AdaptiveRounds, Measure, Plan, Suite, TrialAttempt as Trying, Warming};
 use prony_server::{Freshness, Logs, SupervisorProgram};
+use prony_traffic::{HttpUrl, RequestParts};
 
 use super::capacity_progress::CapacityProgress;
 use super::capacity_summary::tests::{attempt, generator_limited, noisy};
@@ -95,7 +96,7 @@ fn plan() -> LoadPlan {
     let text = "http://127.0.0.1:8080/";
     let url: HttpUrl = text.parse().unwrap();
     let address: std::net::SocketAddr = "127.0.0.1:8080".parse().unwrap();
-    let request = Request::new("GET", &url, &[], b"").unwrap();
+    let request = RequestParts::new("GET", &url, &[], b"").unwrap();
     LoadPlan::new(address.into(), text, request).with(|plan| {
         plan.load.duration = Some(Seconds::from_secs(10));
         plan.load.warmup = Seconds::from_secs(1);

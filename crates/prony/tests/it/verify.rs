@@ -239,7 +239,7 @@ fn a_server_is_ready_when_it_sends_its_first_expected_response() {
         .run("verify unavailable --workloads hello --ready-timeout 5s")
         .with(1)
         .prints("WRONG    unavailable × hello")
-        .prints("received status 503");
+        .prints("received 503");
 }
 
 #[test]

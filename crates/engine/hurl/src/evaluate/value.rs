@@ -7,6 +7,8 @@ use std::net::IpAddr;
 use std::sync::LazyLock;
 
 use chrono::{DateTime, Utc};
+use serde::ser::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::response::Redirect;
 use crate::number::Number;
@@ -27,6 +29,37 @@ pub enum Value {
     Text(String),
     /// That something is there: `Secure` of a cookie.
     Unit,
+}
+
+/// As JSON that [`Value::from_json`] reads as the same value.
+impl Serialize for Value {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let unable = || S::Error::custom("JSON has no such value");
+        match self {
+            Self::Null => to.serialize_unit(),
+            Self::Bool(value) => to.serialize_bool(*value),
+            Self::Text(text) => to.serialize_str(text),
+            Self::Number(Number::Integer(number)) => to.serialize_i64(*number),
+            Self::Number(Number::Float(number)) if number.is_finite() => to.serialize_f64(*number),
+            Self::Number(Number::BigInteger(digits)) => {
+                to.serialize_u64(digits.parse().map_err(|_| unable())?)
+            }
+            Self::List(values) => to.collect_seq(values),
+            Self::Object(members) => to.collect_map(members.iter().map(|(name, it)| (name, it))),
+            Self::Number(Number::Float(_))
+            | Self::Bytes(_)
+            | Self::Date(_)
+            | Self::Redirect(_)
+            | Self::Regex(_)
+            | Self::Unit => Err(unable()),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        serde_json::Value::deserialize(from).map(|json| Self::from_json(&json))
+    }
 }
 
 /// The types of two values do not fit a test.

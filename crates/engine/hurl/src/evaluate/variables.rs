@@ -3,16 +3,18 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::value::Value;
 
 /// The variables of a user.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Variables {
     values: HashMap<String, Variable>,
 }
 
 /// The value of a variable.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Variable {
     /// The value.
     pub value: Value,

@@ -5,6 +5,10 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use prony_model::Outcome;
+use prony_traffic::{
+    FlowShare, HttpVersion, Keep, LONGEST_BODY, Reply, Scenario, ScenarioRequest, Sending, Turn,
+    User,
+};
 
 use super::clock::{Nanoseconds, nanoseconds};
 use super::judge::Sample;
@@ -13,11 +17,7 @@ use super::phase::{Begin, Phase};
 use super::tally::FlowTally;
 use super::worker_number::WorkerNumber;
 use crate::plan::LoadPlan;
-use crate::request::LoadRequest;
-use crate::response::LONGEST_BODY;
-use crate::scenario::{FlowShare, Keep, Reply, Scenario, ScenarioRequest, Sending, Turn, User};
 use crate::target::Endpoint;
-use crate::tls::HttpVersion;
 
 /// How many bytes the bodies that all users keep may take, unless each keeps [`LEAST_BODY`].
 const MOST_KEPT: u64 = 1 << 30;
@@ -29,7 +29,7 @@ const USERS: u64 = 0xa5a5_a5a5_a5a5_a5a5;
 
 /// The users of one worker.
 pub(super) struct Flows<'a> {
-    scenario: &'a dyn Scenario,
+    scenario: &'a Scenario,
     http: HttpVersion,
     /// Whether each flow is one request, whose response the plan judges.
     are_requests: bool,
@@ -55,7 +55,7 @@ struct ThinkTime {
 }
 
 struct FlowUser<'a> {
-    user: Box<dyn User + 'a>,
+    user: User<'a>,
     flow: Option<Flow>,
     /// Whether the response is compared with the one that the plan expects.
     is_compared: bool,
@@ -113,13 +113,11 @@ pub(super) enum Step {
 impl<'a> Flows<'a> {
     /// Those of one worker; `None` if the load has no scenario.
     pub(super) fn of(plan: &'a LoadPlan, agent: usize, worker: WorkerNumber) -> Option<Self> {
-        let LoadRequest::Scenario(scenario, http) = &plan.request else {
-            return None;
-        };
+        let scenario = plan.request.scenario()?;
         let users = plan.load.most_connections() as u64;
         Some(Self {
-            scenario: &**scenario,
-            http: *http,
+            scenario,
+            http: plan.request.http(),
             are_requests: scenario.is_one_request(),
             users: Vec::new(),
             worker,
@@ -167,7 +165,7 @@ impl<'a> Flows<'a> {
             let number = (worker + self.users.len() * workers) as u64;
             let seed = random_source(self.seed, number).u64(..);
             self.users.push(FlowUser {
-                user: self.scenario.user(number, seed, self.share),
+                user: self.scenario.user(seed, self.share),
                 flow: None,
                 is_compared: false,
                 spare: None,

@@ -3,14 +3,14 @@
 use std::rc::Rc;
 
 use prony_model::Outcome;
+use prony_traffic::expected::either;
+use prony_traffic::{Collect, Expected, LONGEST_LINE, same_bytes};
 
 use super::clock::Nanoseconds;
 use super::sampler::Sampler;
 use crate::plan::{LoadPlan, Sampling};
-use crate::response::{LONGEST_LINE, ResponseCheck, same_bytes};
 use crate::wire::Whole;
 use crate::wire::grpc::Status;
-use crate::wire::h1::Collect;
 
 /// How many responses a worker keeps at a time: each may be long.
 const MOST_AT_A_TIME: usize = 128;
@@ -23,7 +23,7 @@ pub(super) struct Judge<'a> {
     /// `None` if there is nothing to compare.
     sampling: Option<&'a Sampling>,
     /// What a response with a wrong status is reported by, if anything is expected: it hides secrets.
-    check: Option<&'a dyn ResponseCheck>,
+    check: Option<&'a Expected>,
     sampler: Sampler,
     /// How many of the next responses are the first ones of a phase. Their bodies are begun to be kept in any case: if
     /// they fail, the body says why.
@@ -70,7 +70,7 @@ impl<'a> Judge<'a> {
             check: sampling.map(|sampling| &*sampling.check),
             first_left: FIRST_KEPT,
             sampler: Sampler::new(choice, plan.all_threads(), random),
-            statuses: sampling.map_or(Vec::new(), |sampling| sampling.check.statuses()),
+            statuses: sampling.map_or(Vec::new(), |sampling| sampling.check.statuses.clone()),
             are_calls: plan.protocol().is_grpc(),
             body_length: plan.body_length(),
             longest_body: sampling.map_or(0, |sampling| sampling.check.longest_body()),
@@ -181,12 +181,6 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// The statuses in a sentence: `200`, `200 or 404`.
-fn either(statuses: &[u16]) -> String {
-    let statuses: Vec<String> = statuses.iter().map(u16::to_string).collect();
-    statuses.join(" or ")
-}
-
 /// The detail of a gRPC call that failed. Something in front of the server may respond without gRPC.
 #[cold]
 fn failed_call(status: u16, rpc_status: Option<u32>, message: Option<&str>) -> String {
@@ -216,17 +210,17 @@ mod tests {
 
     use super::*;
     use crate::plan::SampleChoice;
-    use crate::request::Request;
-    use crate::response::Expectation;
     use crate::wire::h1::Keep;
+    use prony_traffic::RequestParts;
+    use prony_traffic::expected::{Amount, BodyContent, BodyRules};
 
     /// A plan that may keep and compare all responses.
-    fn plan(expectation: Expectation) -> LoadPlan {
+    fn plan(expected: Expected) -> LoadPlan {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 80));
-        let request = Request::new("GET", &"http://a/".parse().unwrap(), &[], b"").unwrap();
+        let request = RequestParts::new("GET", &"http://a/".parse().unwrap(), &[], b"").unwrap();
         LoadPlan::new(address.into(), "http://a/", request).with(|plan| {
             plan.sampling = Some(Sampling {
-                check: Arc::new(expectation),
+                check: Arc::new(expected),
                 choice: SampleChoice::EveryNth(NonZeroU64::MIN),
             })
         })
@@ -248,9 +242,12 @@ mod tests {
 
     #[test]
     fn at_most_one_byte_more_than_expected_is_kept() {
-        let plan = plan(Expectation {
-            body: Some(b"hello".to_vec()),
-            ..Expectation::default()
+        let plan = plan(Expected {
+            body: BodyRules {
+                content: Some(BodyContent::Exact(b"hello".to_vec())),
+                ..BodyRules::default()
+            },
+            ..Expected::default()
         });
         let mut kept = judge(&plan).sample_next(0).unwrap().collect;
         (0..1000).for_each(|_| kept.body(&[b'x'; 10_000]));
@@ -260,18 +257,10 @@ mod tests {
 
     #[test]
     fn one_of_several_statuses_is_ok() {
-        struct Found;
-        impl crate::ResponseCheck for Found {
-            fn check(&self, _: &crate::Response) -> Result<(), crate::Mismatch> {
-                Ok(())
-            }
-
-            fn statuses(&self) -> Vec<u16> {
-                vec![201, 404]
-            }
-        }
-        let mut plan = plan(Expectation::default());
-        plan.sampling.as_mut().unwrap().check = Arc::new(Found);
+        let plan = plan(Expected {
+            statuses: vec![201, 404],
+            ..Expected::default()
+        });
         let right = [201, 404].map(|status| verdict(&plan, status, 0));
         assert_eq!(right, [Ok(()), Ok(())]);
         let wrong = "expected status 201 or 404, got 200".to_owned();
@@ -280,10 +269,10 @@ mod tests {
 
     #[test]
     fn a_wrong_status_comes_with_the_first_line_of_the_body() {
-        let none = plan(Expectation::default()).with(|plan| plan.sampling = None);
-        let only_status = plan(Expectation {
-            status: Some(201),
-            ..Expectation::default()
+        let none = plan(Expected::default()).with(|plan| plan.sampling = None);
+        let only_status = plan(Expected {
+            statuses: vec![201],
+            ..Expected::default()
         });
         let json = "{\"error\": \"no token\"}";
         for (plan, field, body, expected) in [
@@ -339,10 +328,13 @@ mod tests {
 
     #[test]
     fn nothing_is_kept_if_only_status_and_length_are_expected() {
-        let plan = plan(Expectation {
-            status: Some(200),
-            length: Some(1 << 40),
-            ..Expectation::default()
+        let plan = plan(Expected {
+            statuses: vec![200],
+            body: BodyRules {
+                size: Some(Amount::exactly(1 << 40)),
+                ..BodyRules::default()
+            },
+            ..Expected::default()
         });
         assert!(judge(&plan).sample_next(0).is_none());
         assert_eq!(verdict(&plan, 200, 1 << 40), Ok(()));

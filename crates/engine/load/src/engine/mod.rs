@@ -50,6 +50,7 @@ use pacer::{Batched, Closed, ClosedUser, OpenUser, Pacer, Rate, SharedBudget, Us
 pub use part::{ForeignPart, PartResult, Start};
 pub use progress::Progress;
 use progress::WorkerProgress;
+use prony_traffic::{HttpVersion, RequestError, Traffic};
 pub use records::{Recording, Records};
 use request_mix::RequestMix;
 pub use result::assemble;
@@ -58,10 +59,8 @@ use tcp_events::HostEvents;
 use worker::{Arrivals, Connections, Ledger, Share, Shared, Worker, WorkerResult};
 use worker_number::{WorkerNumber, share_of_agent};
 
-use crate::document::NotPortable;
 use crate::plan::{EventLoopChoice, LoadPlan, PlanError};
-use crate::request::{LoadRequest, WireRequest};
-use crate::tls::HttpVersion;
+use crate::request::{Encoded, EncodedRequests};
 use crate::wire::Wire;
 use crate::wire::h1::H1Wire;
 use crate::wire::h2::H2Wire;
@@ -86,7 +85,9 @@ pub enum LoadError {
     #[error("a worker thread of the load engine panicked: please report this")]
     Panicked,
     #[error(transparent)]
-    NotPortable(NotPortable),
+    Request(#[from] RequestError),
+    #[error("{0}")]
+    NotPortable(String),
     #[error(transparent)]
     Fleet(Box<dyn std::error::Error + Send + Sync>),
 }
@@ -182,6 +183,7 @@ fn run_workers(
     if agent >= agents {
         return Err(PlanError::NoSuchAgent { agent, agents }.into());
     }
+    let sent = Encoded::of(&plan.request)?;
     raise_file_limit(most_sockets(plan, agent))?;
     let progress: Vec<WorkerProgress> = (0..plan.load.threads)
         .map(|_| WorkerProgress::default())
@@ -204,6 +206,7 @@ fn run_workers(
             .map(|(thread, progress)| {
                 let shared = Shared {
                     plan,
+                    sent: &sent,
                     clock,
                     interrupt: &stop,
                     progress,
@@ -360,7 +363,7 @@ impl<'a, 'p> Unwired<'a, 'p> {
         let plan = shared.plan;
         let (share, pacer) = share_and_pacer(plan, number, budget);
         // Not the numbers of the arrivals, which use the sources 0 to the number of threads or users.
-        let mix = RequestMix::new(plan.request.set(), number.random(!plan.load.seed));
+        let mix = RequestMix::new(plan.request.order(), number.random(!plan.load.seed));
         let judge = Judge::new(plan, number.random(plan.load.seed ^ SAMPLES));
         let flows = Flows::of(plan, agent, number);
         Self {
@@ -376,24 +379,15 @@ impl<'a, 'p> Unwired<'a, 'p> {
     fn run(self, io: FirstEventLoop) -> Result<WorkerResult, Errno> {
         let plan = self.shared.plan;
         let short_body = plan.body_compared_always().map(<[u8]>::len);
-        let h1 = |requests| H1Wire::new(requests, plan.load.events).keeping_bodies(short_body);
-        let h2 = |requests| H2Wire::new(requests, plan.load.events).keeping_bodies(short_body);
-        let (http1, http2) = (HttpVersion::Http1, HttpVersion::Http2);
-        match &plan.request {
-            LoadRequest::Set(WireRequest::Http1(requests)) => {
-                self.run_encrypted(io, http1, &|| h1(requests.requests()))
+        let events = plan.load.events;
+        let h1 = |requests: &'a Vec<_>| H1Wire::new(requests, events).keeping_bodies(short_body);
+        let h2 = |requests: &'a Vec<_>| H2Wire::new(requests, events).keeping_bodies(short_body);
+        match &self.shared.sent.requests {
+            EncodedRequests::Http1(requests) => {
+                self.run_encrypted(io, HttpVersion::Http1, &|| h1(requests))
             }
-            LoadRequest::Set(WireRequest::Http2(requests)) => {
-                self.run_encrypted(io, http2, &|| h2(requests.requests()))
-            }
-            LoadRequest::Set(WireRequest::Grpc(call)) => {
-                self.run_encrypted(io, http2, &|| h2(std::slice::from_ref(call)))
-            }
-            LoadRequest::Scenario(_, HttpVersion::Http1) => {
-                self.run_encrypted(io, http1, &|| h1(&[]))
-            }
-            LoadRequest::Scenario(_, HttpVersion::Http2) => {
-                self.run_encrypted(io, http2, &|| h2(&[]))
+            EncodedRequests::Http2(requests) => {
+                self.run_encrypted(io, HttpVersion::Http2, &|| h2(requests))
             }
         }
     }
@@ -416,8 +410,7 @@ impl<'a, 'p> Unwired<'a, 'p> {
         io: FirstEventLoop,
         new_wire: &dyn Fn() -> W,
     ) -> Result<WorkerResult, Errno> {
-        let plan = self.shared.plan;
-        let connections = Connections::new(plan, io, self.share, new_wire, self.ledger);
+        let connections = Connections::new(&self.shared, io, self.share, new_wire, self.ledger);
         Worker::new(&self.shared, connections, self.arrivals).run(self.place)
     }
 }
@@ -435,12 +428,12 @@ fn event_loop(plan: &LoadPlan, slots: usize) -> Result<FirstEventLoop, LoadError
         (EventLoopChoice::Auto, Some(length)) => (length < LONG_BODY, None),
         (EventLoopChoice::Auto, None) => match &plan.request {
             // They must include every response of a mix.
-            LoadRequest::Set(WireRequest::Http1(set))
+            Traffic::Requests(set, HttpVersion::Http1)
                 if !plan.load.events && plan.tls.is_none() =>
             {
                 (false, Some(set.requests().len() as u64))
             }
-            LoadRequest::Scenario(scenario, HttpVersion::Http1) if plan.tls.is_none() => {
+            Traffic::Scenario(scenario, HttpVersion::Http1) if plan.tls.is_none() => {
                 (false, Some(scenario.entries().len() as u64))
             }
             // The parser looks at each byte of the bodies, so length makes no difference.

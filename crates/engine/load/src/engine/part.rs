@@ -19,7 +19,6 @@ use super::timeline::WorkerTimeline;
 use super::worker::{ConnectionCounts, WorkerResult};
 use super::worker_number::share_of_agent;
 use crate::plan::LoadPlan;
-use crate::request::LoadRequest;
 use crate::wire::tls::Agreement;
 
 /// When a part of a load begins.
@@ -224,7 +223,7 @@ impl LoadPlan {
     /// Lets the next load of a scenario continue after the flows of this one, which other processes have begun. Agents take
     /// flows in turn, so those that an agent with fewer flows has not begun are left out.
     pub fn continue_after(&self, parts: &[PartResult]) {
-        if let LoadRequest::Scenario(scenario, _) = &self.request {
+        if let Some(scenario) = self.request.scenario() {
             let rounds = parts.iter().map(|part| part.connections.flows_begun).max();
             let flows = rounds.unwrap_or(0).saturating_mul(self.agents as u64);
             scenario.skip_flows(flows);

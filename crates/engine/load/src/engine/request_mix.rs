@@ -1,6 +1,6 @@
 //! Which request of a set to send next.
 
-use crate::request::{Order, WireRequest};
+use prony_traffic::Order;
 
 /// Chooses requests for one worker.
 #[derive(Debug)]
@@ -23,9 +23,9 @@ enum Choice {
 }
 
 impl RequestMix {
-    /// Chooses one of the set, if there is one. Random choices come from `random`.
-    pub(super) fn new(request: Option<&WireRequest>, random: fastrand::Rng) -> Self {
-        let choice = match request.map_or((1, &Order::InTurn), WireRequest::order) {
+    /// Chooses one of that many requests, in that order. Random choices come from `random`.
+    pub(super) fn new(requests: (usize, &Order), random: fastrand::Rng) -> Self {
+        let choice = match requests {
             (1, _) => Choice::One,
             (count, Order::InTurn) => Choice::InTurn { next: 0, count },
             (_, Order::Random(weights)) => Choice::Random {
@@ -63,15 +63,9 @@ impl RequestMix {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::{Request, RequestSet};
 
     fn mix(count: usize, order: Order) -> RequestMix {
-        let url = "http://a/".parse().unwrap();
-        let requests = (0..count)
-            .map(|_| Request::new("GET", &url, &[], b"").unwrap())
-            .collect();
-        let set = RequestSet::new(requests, order).unwrap();
-        RequestMix::new(Some(&set.into()), fastrand::Rng::with_seed(7))
+        RequestMix::new((count, &order), fastrand::Rng::with_seed(7))
     }
 
     #[test]

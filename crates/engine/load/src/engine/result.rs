@@ -4,6 +4,7 @@ use prony_model::{
     Checked, Events, FlowEntry, Flows, GeneratorCost, Handshakes, HeldStreams, LatencyHistogram,
     LoadResult, OpenLoop, SlowestStream, Throttled, Throughput, TlsResult, WarmupResult,
 };
+use prony_traffic::Entry;
 
 use super::clock::{Nanoseconds, seconds};
 use super::encoded::Latencies;
@@ -16,7 +17,6 @@ use super::tcp_events;
 use super::timeline::WorkerTimeline;
 use super::worker::ConnectionCounts;
 use crate::plan::LoadPlan;
-use crate::scenario::Entry;
 
 /// A worker busier than this counts as the bottleneck.
 const CLIENT_LIMITED_ABOVE: f64 = 0.90;

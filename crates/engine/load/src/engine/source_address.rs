@@ -77,10 +77,10 @@ impl SourceAddresses {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::request::Request;
+    use prony_traffic::RequestParts;
 
     fn plan(endpoint: &str) -> LoadPlan {
-        let request = Request::new("GET", &"http://a/".parse().unwrap(), &[], b"").unwrap();
+        let request = RequestParts::new("GET", &"http://a/".parse().unwrap(), &[], b"").unwrap();
         LoadPlan::new(
             Endpoint::Tcp(endpoint.parse().unwrap()),
             "http://a/",

@@ -57,11 +57,11 @@ mod tests {
 
     use super::super::pacer::{Pacer, Rate, SharedBudget};
     use super::*;
-    use crate::request::Request;
+    use prony_traffic::RequestParts;
 
     fn plan(agents: usize, threads: usize) -> LoadPlan {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 80));
-        let request = Request::new("GET", &"http://a/".parse().unwrap(), &[], b"").unwrap();
+        let request = RequestParts::new("GET", &"http://a/".parse().unwrap(), &[], b"").unwrap();
         LoadPlan::new(address.into(), "http://a/", request).with(|plan| {
             plan.agents = agents;
             plan.load.threads = threads;

@@ -8,11 +8,11 @@ use std::thread;
 
 use prony_testkit::certificate::Certificate;
 use prony_testkit::{connections, tls_server};
+use prony_traffic::{HttpUrl, HttpVersion, RequestParts, Traffic};
 use rustls::{ServerConnection, StreamOwned};
 
 use super::*;
-use crate::tls::{HttpVersion, Offer, TlsSettings, Trust};
-use crate::{HttpUrl, Request};
+use crate::tls::{Offer, TlsSettings, Trust};
 
 const TIMEOUT: Duration = Duration::from_secs(20);
 const PLAIN: &[&str] = &["HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nhello"];
@@ -47,9 +47,9 @@ fn respond(mut stream: impl Read + Write, writes: &[&str]) {
     }
 }
 
-fn request() -> LoadRequest {
+fn request() -> Traffic {
     let url: HttpUrl = "http://localhost/".parse().unwrap();
-    Request::new("GET", &url, &[], b"").unwrap().into()
+    RequestParts::new("GET", &url, &[], b"").unwrap().into()
 }
 
 /// On a busy machine the kernel may send a segment again before it is acknowledged, but not each time.

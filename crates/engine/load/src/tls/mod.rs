@@ -16,7 +16,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::sync::Arc;
 
-use prony_model::Protocol;
+use prony_traffic::HttpVersion;
 use rustls::client::{ClientConfig, Resumption};
 use rustls::pki_types::ServerName;
 use rustls::{SupportedProtocolVersion, version};
@@ -89,26 +89,6 @@ pub enum TlsVersion {
     Tls13,
 }
 
-/// A version of HTTP, as TLS negotiates it (ALPN, RFC 7301).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum HttpVersion {
-    /// HTTP/1.1.
-    Http1,
-    /// HTTP/2.
-    Http2,
-}
-
-impl From<Protocol> for HttpVersion {
-    fn from(protocol: Protocol) -> Self {
-        if protocol.is_http1() {
-            Self::Http1
-        } else {
-            Self::Http2
-        }
-    }
-}
-
 /// Which versions of HTTP to offer to the server, which chooses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -120,7 +100,8 @@ pub enum Offer {
 }
 
 /// What all connections of a load have in common.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(try_from = "TlsParts", into = "TlsParts")]
 pub struct TlsClient {
     config: Arc<ClientConfig>,
     server_name: ServerName<'static>,
@@ -232,11 +213,6 @@ impl TlsClient {
     pub(crate) fn server_name(&self) -> &ServerName<'static> {
         &self.server_name
     }
-
-    /// The settings that it was built from.
-    pub(crate) fn parts(&self) -> &TlsParts {
-        &self.parts
-    }
 }
 
 /// How many sessions to keep for a place.
@@ -326,31 +302,6 @@ impl FromStr for TlsVersion {
             .into_iter()
             .find(|version| version.to_string() == text)
             .ok_or_else(|| TlsError::UnknownVersion(text.into()))
-    }
-}
-
-impl HttpVersion {
-    /// Its name in ALPN.
-    pub fn alpn(self) -> &'static str {
-        match self {
-            Self::Http1 => "http/1.1",
-            Self::Http2 => "h2",
-        }
-    }
-
-    pub(crate) fn of_alpn(name: &[u8]) -> Option<Self> {
-        [Self::Http1, Self::Http2]
-            .into_iter()
-            .find(|version| version.alpn().as_bytes() == name)
-    }
-}
-
-impl fmt::Display for HttpVersion {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Http1 => "HTTP/1.1",
-            Self::Http2 => "HTTP/2",
-        })
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use prony_traffic::Base64;
 use rustls::RootCertStore;
 use rustls::client::danger::ServerCertVerifier;
 use rustls::client::{ClientConfig, Resumption, WebPkiServerVerifier};
@@ -10,14 +11,11 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use serde::{Deserialize, Serialize};
 
 use super::{Offer, TlsClient, TlsError, Versions, cipher_suite, verifier};
-use crate::base64::Base64;
 
 /// [`TlsSettings`](super::TlsSettings) for one host, with the contents of their files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(crate) struct TlsParts {
     pub(super) trust: Trusted,
-    #[serde(deserialize_with = "Option::deserialize")]
     pub(super) identity: Option<IdentityParts>,
     pub(super) versions: Versions,
     pub(super) cipher_suites: Vec<String>,
@@ -38,7 +36,6 @@ pub(super) enum Trusted {
 
 /// A client certificate and its key.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct IdentityParts {
     certificates: Vec<Base64>,
     key: Base64,
@@ -53,6 +50,20 @@ pub(crate) enum PartsError {
     Identity(rustls::Error),
     #[error(transparent)]
     Tls(#[from] TlsError),
+}
+
+impl TryFrom<TlsParts> for TlsClient {
+    type Error = PartsError;
+
+    fn try_from(parts: TlsParts) -> Result<Self, PartsError> {
+        parts.client()
+    }
+}
+
+impl From<TlsClient> for TlsParts {
+    fn from(client: TlsClient) -> Self {
+        client.parts.as_ref().clone()
+    }
 }
 
 impl TlsParts {

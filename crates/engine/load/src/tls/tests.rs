@@ -8,13 +8,14 @@ use std::time::{Duration, Instant};
 use prony_model::{LoadResult, Outcome, Seconds};
 use prony_testkit::certificate::Certificate;
 use prony_testkit::{connections, tls_server};
+use prony_traffic::{HttpUrl, HttpVersion, RequestParts};
 use rustls::crypto::{CipherSuiteCommon, CryptoProvider, GetRandomFailed, SecureRandom, ring};
 use rustls::version::TLS12;
 use rustls::{ServerConfig, ServerConnection, StreamOwned, SupportedCipherSuite, Tls12CipherSuite};
 
 use super::*;
 use crate::wire::tls::Failure;
-use crate::{EventLoopChoice, ExchangeError, HttpUrl, LoadPlan, Request, negotiate, run};
+use crate::{EventLoopChoice, ExchangeError, LoadPlan, negotiate, run};
 
 /// A failure that is noticed only by the timeout takes as long.
 const TIMEOUT: Duration = Duration::from_secs(60);
@@ -47,7 +48,7 @@ fn load(
     requests: u64,
 ) -> LoadResult {
     let url: HttpUrl = format!("http://{address}/").parse().unwrap();
-    let request = Request::new("GET", &url, &[], b"").unwrap();
+    let request = RequestParts::new("GET", &url, &[], b"").unwrap();
     let plan = LoadPlan::new(address.into(), url.as_str(), request).with(|plan| {
         plan.load.requests = Some(requests);
         plan.load.timeout = Seconds(TIMEOUT);

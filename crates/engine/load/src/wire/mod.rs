@@ -1,6 +1,5 @@
 //! Sans-IO wires: a wire turns bytes into responses and never touches a socket.
 
-mod body_limit;
 mod first_bytes;
 pub mod grpc;
 pub mod h1;
@@ -9,10 +8,9 @@ pub mod sse;
 pub mod tls;
 
 pub use first_bytes::OtherProtocol;
-use h1::{Collect, Ignore};
+use h1::Ignore;
 use prony_model::Outcome;
-
-use crate::scenario::ScenarioRequest;
+use prony_traffic::{Collect, ScenarioRequest};
 
 /// The client's side of one connection.
 ///

@@ -4,48 +4,6 @@
 
 use memchr::memchr2;
 
-/// One event, as a browser would dispatch it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ServerSentEvent {
-    /// Its type: the `event` field, or `message` without one.
-    pub name: String,
-    /// Its `data` fields, joined by line feeds.
-    pub data: String,
-}
-
-/// The events of a whole stream. Without an empty line after it the last one is not dispatched, as the standard says.
-pub fn events(stream: &[u8]) -> Vec<ServerSentEvent> {
-    let text = String::from_utf8_lossy(stream);
-    let mut rest = text.strip_prefix('\u{FEFF}').unwrap_or(&text);
-    let (mut events, mut name, mut data) = (Vec::new(), "", Vec::new());
-    while let Some(end) = memchr2(b'\r', b'\n', rest.as_bytes()) {
-        let (line, after) = rest.split_at(end);
-        rest = after.strip_prefix("\r\n").unwrap_or(&after[1..]);
-        // A comment has the empty name.
-        let (field, value) = line.split_once(':').unwrap_or((line, ""));
-        let value = value.strip_prefix(' ').unwrap_or(value);
-        match field {
-            "event" => name = value,
-            "data" => data.push(value),
-            _ if line.is_empty() => {
-                let name = match std::mem::take(&mut name) {
-                    "" => "message",
-                    name => name,
-                };
-                if !data.is_empty() {
-                    events.push(ServerSentEvent {
-                        name: name.to_owned(),
-                        data: data.join("\n"),
-                    });
-                }
-                data.clear();
-            }
-            _ => {}
-        }
-    }
-    events
-}
-
 /// Without this field there is no event.
 const DATA: &[u8] = b"data";
 /// The byte order mark that may precede the first line.

@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use crate::h2_frames::{HEADERS, read_frame, read_preface};
 use prony_load::tls::{Offer, TlsClient, TlsSettings, Trust};
-use prony_load::wire::h2::StreamRequest;
-use prony_load::{Conversation, ExchangeError, Response, WireRequest, exchange, negotiate};
+use prony_load::{Conversation, Encoded, ExchangeError, exchange, negotiate};
 use prony_testkit::certificate::Certificate;
 use prony_testkit::{PATIENCE, connections, tls_server};
+use prony_traffic::{HttpVersion, RequestParts, Response, Traffic};
 use rustls::{ServerConnection, StreamOwned};
 
 /// An empty SETTINGS frame.
@@ -35,9 +35,10 @@ fn any_certificate() -> TlsClient {
 }
 
 /// A request over HTTP/2 that is not idempotent.
-fn post(scheme: &str) -> WireRequest {
-    let request = StreamRequest::http(&http::Method::POST, scheme, "a", "/", &[], b"");
-    request.unwrap().into()
+fn post(scheme: &str) -> Traffic {
+    let url = format!("{scheme}://a/").parse().unwrap();
+    let request = RequestParts::new("POST", &url, &[], b"").unwrap();
+    Traffic::requests(request, HttpVersion::Http2).unwrap()
 }
 
 #[test]
@@ -45,7 +46,7 @@ fn an_exchange_that_takes_too_long_names_what_it_waits_for() {
     // A busy machine may need some of it.
     const TIMEOUT: Duration = Duration::from_secs(3);
     let tls = any_certificate();
-    let http1 = prony_load::Request::new("GET", &"http://a/".parse().unwrap(), &[], b"").unwrap();
+    let http1 = RequestParts::new("GET", &"http://a/".parse().unwrap(), &[], b"").unwrap();
     // What the server sends.
     let server = |bytes: &'static [u8]| {
         let address = connections::serve(move |mut stream| {
@@ -54,7 +55,7 @@ fn an_exchange_that_takes_too_long_names_what_it_waits_for() {
         });
         address.into()
     };
-    let after = |bytes, request: WireRequest, tls| {
+    let after = |bytes, request: Traffic, tls| {
         exchange(&server(bytes), &request, tls, TIMEOUT).unwrap_err()
     };
     let part = b"HTTP/1.1 200 OK\r\nContent-";
@@ -154,9 +155,10 @@ fn leaving(times: usize) -> SocketAddr {
 fn a_server_that_goes_away_with_the_end_of_the_handshake_is_left_once() {
     let (request, tls) = (post("https"), any_certificate());
     let message = "the server is going away: NO_ERROR".to_owned();
+    let sent = Encoded::of(&request).unwrap();
     for (times, expected) in [(1, Ok(200)), (2, Err(message))] {
         let endpoint = leaving(times).into();
-        let mut conversation = Conversation::new(&endpoint, &request, Some(&tls), PATIENCE);
+        let mut conversation = Conversation::new(&endpoint, &sent, Some(&tls), PATIENCE);
         assert_eq!(status(conversation.request()), expected);
         assert_eq!(conversation.connections(), 2);
     }
@@ -166,7 +168,8 @@ fn a_server_that_goes_away_with_the_end_of_the_handshake_is_left_once() {
 fn a_server_may_go_away_between_two_requests() {
     let (address, _) = server_of(vec![vec![&OK, &GO_AWAY_AFTER_1], vec![&OK]]);
     let request = post("http");
-    let mut conversation = Conversation::new(&address.into(), &request, None, PATIENCE);
+    let sent = Encoded::of(&request).unwrap();
+    let mut conversation = Conversation::new(&address.into(), &sent, None, PATIENCE);
     for connections in [1, 2] {
         assert_eq!(conversation.request().unwrap().status, 200);
         assert_eq!(conversation.connections(), connections);

@@ -11,11 +11,10 @@ use bytes::Bytes;
 use h2::server::{self, SendResponse};
 use h2::{Reason, RecvStream};
 use http::{HeaderMap, Method, Request};
-use prony_load::Response;
-use prony_load::wire::h1::Collect;
 use prony_load::wire::h2::{H2Wire, StreamRequest};
 use prony_load::wire::{End, EndedResponse, Responses, Which, Wire};
 use prony_testkit::PATIENCE;
+use prony_traffic::{Collect, Response};
 use proptest::prelude::*;
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf, duplex};
 

@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 
 use http::Method;
-use prony_load::wire::h2::StreamRequest;
-use prony_load::{EventLoopChoice, HttpUrl, LoadPlan, Request, WireRequest, run};
+use prony_load::{EventLoopChoice, LoadPlan, run};
 use prony_model::{Arrivals, LoadResult, LoadShape, Outcome, Outcomes, Schedule, Seconds};
+use prony_traffic::{HttpUrl, HttpVersion, RequestParts, Traffic};
 
 /// A load of `requests` requests to the server at that address.
 pub fn plan_to(
@@ -19,7 +19,7 @@ pub fn plan_to(
 ) -> LoadPlan {
     let url: HttpUrl = format!("http://{address}/path").parse().unwrap();
     let headers: Vec<String> = headers.iter().map(|&line| line.into()).collect();
-    let request = Request::new(method, &url, &headers, body).unwrap();
+    let request = RequestParts::new(method, &url, &headers, body).unwrap();
     LoadPlan::new(address.into(), url.as_str(), request).with(|plan| {
         plan.load.connections = 3;
         plan.load.max_connections = Some(3);
@@ -43,10 +43,10 @@ pub fn http2_plan_to(
     body: &[u8],
     requests: u64,
 ) -> LoadPlan {
-    let authority = address.to_string();
-    let request = StreamRequest::http(&method, "http", &authority, "/path", &[], body);
+    let url = format!("http://{address}/path").parse().unwrap();
+    let request = RequestParts::new(method.as_str(), &url, &[], body).unwrap();
     get_from(event_loop, address, requests)
-        .with(|plan| plan.request = WireRequest::from(request.unwrap()).into())
+        .with(|plan| plan.request = Traffic::requests(request, HttpVersion::Http2).unwrap())
 }
 
 /// The same over one connection.

@@ -1,8 +1,8 @@
 //! Methods of services.
 
-use prony_load::wire::grpc::CallKind;
 use prost_reflect::{MessageDescriptor, MethodDescriptor};
 
+use crate::call::CallKind;
 use crate::protobuf::schema::path_of;
 use crate::protobuf::{MessageError, message};
 

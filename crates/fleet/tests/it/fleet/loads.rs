@@ -3,10 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use prony_model::{Arrivals, Ended, LatencyHistogram, LoadShape, Outcome, Schedule, Seconds};
-
-use prony_load::LoadRequest;
-use prony_load::tls::HttpVersion;
-use prony_traffic::{HurlScenario, Sources};
+use prony_traffic::{HttpVersion, HurlScenario, Sources, Traffic};
 
 use super::*;
 
@@ -68,17 +65,17 @@ fn the_next_load_continues_after_the_flows_of_the_last() {
     sources.set("host", &address.to_string()).unwrap();
     sources.add_counter("n", 0).unwrap();
     let flow = "GET http://{{host}}/{{n}}\nHTTP 200\n";
-    let scenario = Arc::new(HurlScenario::new("flow.hurl", flow, sources).unwrap());
+    let scenario = HurlScenario::new("flow.hurl", flow, sources).unwrap();
+    let request = Traffic::flows_of(scenario, HttpVersion::Http1);
     let fleet = launch(3);
     for (load, event_loop) in [LOOPS, LOOPS].concat().into_iter().enumerate() {
-        let request = LoadRequest::Scenario(scenario.clone(), HttpVersion::Http1);
-        let plan =
-            LoadPlan::new(address.into(), format!("http://{address}/"), request).with(|plan| {
-                plan.load.connections = 3;
-                plan.load.max_connections = Some(3);
-                plan.load.requests = Some(7);
-                plan.here.event_loop = event_loop;
-            });
+        let url = format!("http://{address}/");
+        let plan = LoadPlan::new(address.into(), url, request.clone()).with(|plan| {
+            plan.load.connections = 3;
+            plan.load.max_connections = Some(3);
+            plan.load.requests = Some(7);
+            plan.here.event_loop = event_loop;
+        });
         assert_eq!(run(&fleet, &plan).unwrap().flows.unwrap().ok, 7);
         let lines = server.lines();
         let number = |line: &String| line["GET /".len()..].parse::<u64>().unwrap();

@@ -6,7 +6,6 @@ mod pipes;
 mod start;
 
 use std::fs;
-use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
@@ -14,10 +13,11 @@ use std::time::Duration;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use prony_fleet::{Fleet, FleetError, Limits, Local};
-use prony_load::{EventLoopChoice, HttpUrl, LoadError, LoadPlan, LoadRunner, Request};
+use prony_load::{EventLoopChoice, LoadError, LoadPlan, LoadRunner};
 use prony_model::LoadResult;
 use prony_testkit::recorder::HttpServer;
 use prony_testkit::{contains, processes, until};
+use prony_traffic::{HttpUrl, RequestParts};
 
 /// Far longer than anything here takes unless there is a fault.
 const LONG: Duration = Duration::from_secs(60);
@@ -38,7 +38,7 @@ impl TestServer {
     /// A closed loop without an end.
     fn plan(&self) -> LoadPlan {
         let url: HttpUrl = self.0.url().parse().unwrap();
-        let request = Request::new("GET", &url, &[], b"").unwrap();
+        let request = RequestParts::new("GET", &url, &[], b"").unwrap();
         LoadPlan::new(self.0.address.into(), url.as_str(), request).with(|plan| {
             plan.load.connections = 12;
             plan.load.max_connections = Some(12);

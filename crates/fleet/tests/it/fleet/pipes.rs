@@ -4,7 +4,7 @@ use prony_model::Seconds;
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{ChildStdin, Command, ExitStatus, Stdio};
 
-use prony_fleet::agent::{AgentError, AllKinds, Limits, Options, run as run_agent};
+use prony_fleet::agent::{AgentError, Limits, Options, run as run_agent};
 use prony_testkit::processes::{Killed, await_none};
 
 use super::*;
@@ -78,7 +78,7 @@ fn ended(limits: Limits, input: io::PipeReader, output: io::PipeWriter) -> Agent
         fleet: "alone".into(),
         index: 0,
     };
-    run_agent(&options, limits, input, output, Arc::new(AllKinds)).unwrap_err()
+    run_agent(&options, limits, input, output).unwrap_err()
 }
 
 #[test]

@@ -18,10 +18,10 @@ fn put(value: &mut Value, number: &mut usize, other: &Value) -> bool {
     }
 }
 
-/// Puts each of several values in the place of each value of the plan's document, or of this part of it. Returns how many
+/// Puts each of several values in the place of each value of the plan, or of this part of it. Returns how many
 /// are no plans.
 fn refused(plan: &LoadPlan, part: Option<&str>) -> usize {
-    let document = serde_json::to_value(plan.document().unwrap()).unwrap();
+    let document = serde_json::to_value(plan).unwrap();
     let others = [
         Value::Null,
         json!(true),
@@ -46,8 +46,8 @@ fn refused(plan: &LoadPlan, part: Option<&str>) -> usize {
             if !put(place, &mut { number }, other) {
                 break;
             }
-            let read = serde_json::from_value::<PlanDocument>(damaged).map_err(|it| it.to_string());
-            let plan = read.and_then(|it| it.plan(&AllKinds).map_err(|error| error.0));
+            let read = serde_json::from_value::<LoadPlan>(damaged).map_err(|it| it.to_string());
+            let plan = read.and_then(|it| it.validate().map_err(|error| error.to_string()));
             refused += usize::from(plan.is_err_and(|reason| !reason.is_empty()));
         }
     }
@@ -58,8 +58,8 @@ fn refused(plan: &LoadPlan, part: Option<&str>) -> usize {
 fn no_value_in_a_wrong_place_panics() {
     let server = Recorder::start(Protocol::Http11);
     let folder = tempfile::tempdir().unwrap();
-    let scenario = Arc::new(scenarios::hurl(&server, folder.path()));
-    let request = LoadRequest::Scenario(scenario, HttpVersion::Http1);
+    let scenario = scenarios::hurl(&server, folder.path());
+    let request = Traffic::flows_of(scenario, HttpVersion::Http1);
     assert!(refused(&plan(&server, "http://a", request), None) > 500);
     for (at, [response, _]) in scenarios::responses().into_iter().enumerate() {
         let plan = scenarios::workload_plan(&server, response);

@@ -3,8 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use prony_load::{LoadRequest, Scenario as _};
-use prony_run::{ExpectedResponse, Files, PreparedRequest, Workload};
+use prony_run::{Files, PreparedRequest, Workload};
 use prony_testkit::table::rows;
 use prony_traffic::{HurlScenario, Secrets, Sources};
 
@@ -60,10 +59,10 @@ fn a_hurl_file_travels_with_its_files_and_values() {
     for protocol in [Protocol::Http11, Protocol::H2c] {
         let server = Recorder::start(protocol);
         let folder = tempfile::tempdir().unwrap();
-        let scenario = Arc::new(hurl(&server, folder.path()));
-        let request = LoadRequest::Scenario(scenario, protocol.into());
+        let scenario = hurl(&server, folder.path());
+        let request = Traffic::flows_of(scenario, protocol.into());
         let plan = plan(&server, "http://a", request).with(|plan| plan.load.requests = Some(7));
-        // A load goes on with the next row, so the documents are those before it.
+        // A load goes on with the next row, so the texts are those before it.
         let texts = EVENT_LOOPS.map(|event_loop| {
             let plan = plan.clone().with(|plan| plan.here.event_loop = event_loop);
             rebuilt(&plan).1
@@ -71,8 +70,7 @@ fn a_hurl_file_travels_with_its_files_and_values() {
         let here = load(&plan, &server);
         folder.close().unwrap();
         for text in texts {
-            let document: PlanDocument = serde_json::from_str(&text).unwrap();
-            let there = load(&document.plan(&AllKinds).unwrap(), &server);
+            let there = load(&serde_json::from_str(&text).unwrap(), &server);
             assert_eq!(there, here, "{protocol:?}");
         }
         assert_eq!(here.requests.len(), 21);
@@ -88,8 +86,8 @@ fn a_hurl_file_travels_with_its_files_and_values() {
 fn a_scenario_goes_on_with_its_next_row_on_other_hosts() {
     let server = Recorder::start(Protocol::Http11);
     let folder = tempfile::tempdir().unwrap();
-    let scenario = Arc::new(hurl(&server, folder.path()));
-    let request = LoadRequest::Scenario(scenario.clone(), HttpVersion::Http1);
+    let scenario = hurl(&server, folder.path());
+    let request = Traffic::flows_of(scenario, HttpVersion::Http1);
     let plan = plan(&server, "http://a", request).with(|plan| plan.load.requests = Some(5));
     load(&plan, &server);
     let (rebuilt, _) = rebuilt(&plan);
@@ -99,16 +97,15 @@ fn a_scenario_goes_on_with_its_next_row_on_other_hosts() {
 }
 
 #[test]
-fn no_debug_form_of_a_document_shows_a_secret() {
+fn no_debug_form_of_a_plan_shows_a_secret() {
     let server = Recorder::start(Protocol::Http11);
     let folder = tempfile::tempdir().unwrap();
-    let scenario = Arc::new(hurl(&server, folder.path()));
-    let portable = scenario.portable().unwrap();
-    let request = LoadRequest::Scenario(scenario, HttpVersion::Http1);
-    let document = plan(&server, "http://a", request).document().unwrap();
-    let text = serde_json::to_string(&document).unwrap();
+    let scenario = hurl(&server, folder.path());
+    let request = Traffic::flows_of(scenario, HttpVersion::Http1);
+    let plan = plan(&server, "http://a", request);
+    let text = serde_json::to_string(&plan).unwrap();
     assert!(text.contains("swordfish"));
-    for shown in [format!("{document:?}"), format!("{portable:?}")] {
+    for shown in [format!("{plan:?}"), format!("{:?}", plan.request)] {
         assert!(!shown.contains("swordfish"), "{shown}");
     }
 }
@@ -121,7 +118,8 @@ fn files_that_cannot_be_known_before_are_refused() {
     let sources = sources(&server.address.to_string(), folder.path());
     let scenario = HurlScenario::new("flow.hurl", text, sources).unwrap();
     let expected = "a Hurl file that names a file by a value that differs from flow to flow cannot be sent to other hosts";
-    assert_eq!(scenario.portable().unwrap_err().to_string(), expected);
+    let refused = serde_json::to_string(&scenario).unwrap_err();
+    assert_eq!(refused.to_string(), expected);
 }
 
 fn workload(text: &str) -> Workload {
@@ -136,10 +134,9 @@ pub fn workload_plan(server: &Recorder, response: &str) -> LoadPlan {
     let files = Files::new(".", ".");
     let exchange = workload.exchange().unwrap();
     let request = PreparedRequest::new(exchange, &files).unwrap();
-    let exchange = workload.exchange().unwrap();
-    let check = ExpectedResponse::new(exchange, &files).unwrap();
+    let check = exchange.expected_of(&request, &files).unwrap();
     let (url, wire) = request.encode(&server.address.to_string()).unwrap();
-    plan(server, &url, wire).with(|plan| plan.sampling = sampling(check.to(&request)))
+    plan(server, &url, wire).with(|plan| plan.sampling = sampling(check))
 }
 
 /// With values that differ: in a path, a query, a form, a cookie and the user of basic authentication.

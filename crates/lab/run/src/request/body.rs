@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use prony_traffic::{Encode, Text};
+use prony_traffic::{Encode, SentJson, Text};
 use serde::Deserialize;
 
 use super::prepared::{Preparation, PrepareError};
 use super::value::Value;
-use crate::json::SentJson;
 use crate::one_or_more::OneOrMore;
 
 const OCTETS: &str = "application/octet-stream";

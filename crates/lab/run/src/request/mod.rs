@@ -8,8 +8,8 @@ mod value;
 
 use std::collections::BTreeMap;
 
-use prony_load::header_fields;
 use prony_model::Protocol;
+use prony_traffic::header_fields;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 

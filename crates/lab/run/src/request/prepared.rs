@@ -4,16 +4,13 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::sync::Arc;
 
-use prony_load::wire::grpc::{Call, CallKind};
-use prony_load::{
-    ALL_CODINGS, Accepted, HttpUrl, LONGEST_BODY, LoadRequest, RequestParts, RequestSet,
-    TargetError, WireRequest,
-};
 use prony_manifest::nearest;
 use prony_model::Protocol;
 use prony_traffic::{
-    Encode, OneRequest, RequestTemplate, Secrets, Sources, Template, Text, TextError,
+    ALL_CODINGS, Accepted, Call, CallKind, Encode, HttpUrl, LONGEST_BODY, OneRequest, RequestParts,
+    RequestTemplate, Secrets, Sources, Template, Text, TextError, UrlError,
 };
+use prony_traffic::{Scheme, Traffic};
 
 use super::value::{Resolver, Unset, Value};
 use super::{BasicAuth, DeclaredRequest, HttpRequest};
@@ -78,7 +75,7 @@ enum PreparedContent {
         path: String,
         message: Vec<u8>,
         kind: CallKind,
-        scheme: &'static str,
+        scheme: Scheme,
     },
 }
 
@@ -152,7 +149,7 @@ impl PreparedRequest {
                 path: path.clone(),
                 message: message.encode(),
                 kind: CallKind::of(false, workload.response.is_stream()),
-                scheme: workload.protocol().scheme(),
+                scheme: Scheme::of(workload.protocol()),
             },
         };
         let secrets = preparation.resolver.secrets;
@@ -172,7 +169,7 @@ impl PreparedRequest {
     /// # Errors
     ///
     /// If HTTP cannot express it.
-    pub fn encode(&self, authority: &str) -> Result<(String, LoadRequest), String> {
+    pub fn encode(&self, authority: &str) -> Result<(String, Traffic), String> {
         let (url, request) = match &self.content {
             PreparedContent::Http(http) => http.encode(authority),
             PreparedContent::Grpc {
@@ -182,27 +179,19 @@ impl PreparedRequest {
                 scheme,
             } => {
                 let call = Call {
-                    scheme,
+                    scheme: *scheme,
                     kind: *kind,
-                    ..Call::unary(path, authority, message)
+                    ..Call::unary(path, authority, message.clone())
                 };
-                let call = call.encode().map_err(|error| error.to_string());
+                let checked = call.check().map_err(|error| error.to_string());
                 (
-                    format!("{scheme}://{authority}{path}"),
-                    call.map(|call| WireRequest::from(call).into()),
+                    format!("{}://{authority}{path}", scheme.name()),
+                    checked.map(|()| call.into()),
                 )
             }
         };
         let request = request.map_err(|error| self.secrets.hide(&error))?;
         Ok((self.secrets.hide(&url), request))
-    }
-
-    /// The request to the server with this host and port; `None` for a gRPC call. Of requests that differ it is the first
-    /// one.
-    pub fn http_parts(&self, authority: &str) -> Option<Result<RequestParts, String>> {
-        let http = self.http()?;
-        let parts = http.parts(&http.url(authority));
-        Some(parts.map_err(|error| self.secrets.hide(&error)))
     }
 
     /// What looks like a placeholder in it.
@@ -255,20 +244,19 @@ fn refused(workload: Exchange<'_>) -> Option<&'static str> {
 }
 
 impl PreparedHttp {
-    fn encode(&self, authority: &str) -> (String, Result<LoadRequest, String>) {
+    fn encode(&self, authority: &str) -> (String, Result<Traffic, String>) {
         let Some(differing) = &self.differing else {
             let url = self.url(authority);
             let request = self.parts(&url).and_then(|parts| {
-                let encoded = RequestSet::from(parts).encode(self.protocol.into());
-                encoded.map_err(|error| error.to_string())
+                let requests = Traffic::requests(parts, self.protocol.into());
+                requests.map_err(|error| error.to_string())
             });
-            return (url, request.map(LoadRequest::from));
+            return (url, request);
         };
         let target = differing.template.target.shown();
         let url = format!("{}://{authority}{target}", self.protocol.scheme());
-        let scenario = differing.at(authority, self.protocol);
-        let request = scenario
-            .map(|scenario| LoadRequest::Scenario(Arc::new(scenario), self.protocol.into()));
+        let request = differing.at(authority, self.protocol);
+        let request = request.map(|it| Traffic::flows_of(it, self.protocol.into()));
         (url, request)
     }
 
@@ -277,9 +265,7 @@ impl PreparedHttp {
     }
 
     fn parts(&self, url: &str) -> Result<RequestParts, String> {
-        let url: HttpUrl = url
-            .parse()
-            .map_err(|error: TargetError| error.to_string())?;
+        let url: HttpUrl = url.parse().map_err(|error: UrlError| error.to_string())?;
         let parts = RequestParts::new(&self.method, &url, &self.headers, &self.body);
         parts.map_err(|error| error.to_string())
     }
@@ -290,7 +276,7 @@ impl Differing {
         let server = format!("{}://{authority}/", protocol.scheme());
         let server = server
             .parse()
-            .map_err(|error: TargetError| error.to_string())?;
+            .map_err(|error: UrlError| error.to_string())?;
         let request = OneRequest::new(Arc::clone(&self.template), server, &self.sources);
         request.map_err(|error| error.to_string())
     }

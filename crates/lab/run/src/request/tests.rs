@@ -1,9 +1,10 @@
 use super::*;
 use crate::files::Files;
 use crate::workload::Workload;
-use prony_load::{LoadRequest, WireRequest};
+use prony_load::Request;
 use prony_testkit::table::{refused, rows};
 use prony_testkit::{contains, starts_with};
+use prony_traffic::{HttpVersion, Traffic};
 use tempfile::TempDir;
 
 /// A secret that every encoder writes in its own way.
@@ -50,11 +51,11 @@ fn prepare(lines: &str) -> Result<PreparedRequest, String> {
 fn sent(lines: &str) -> (String, String) {
     let prepared = prepare(lines).unwrap_or_else(|error| panic!("{lines}: {error}"));
     let (url, request) = prepared.encode("127.0.0.1:80").unwrap();
-    let LoadRequest::Set(WireRequest::Http1(set)) = request else {
+    let Traffic::Requests(set, HttpVersion::Http1) = request else {
         panic!("not HTTP/1.1");
     };
-    let bytes = set.requests()[0].bytes();
-    (String::from_utf8_lossy(bytes).into_owned(), url)
+    let request = Request::of(&set.requests()[0]);
+    (String::from_utf8_lossy(request.bytes()).into_owned(), url)
 }
 
 #[test]

@@ -2,13 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use prony_traffic::Json;
+use prony_traffic::expected::{Amount, PathRule, PathTests, Pattern};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
-use super::json_path::{PathRule, PathTests};
-use super::rules::{Amount, Pattern};
 use super::schema::SchemaSource;
-use crate::json::Json;
 use crate::message::{Message, MessageStream};
 use crate::one_or_more::OneOrMore;
 

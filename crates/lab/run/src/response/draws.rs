@@ -1,12 +1,8 @@
 //! Tests whether lines are drawn at random for each request: from all lines of the file, uniformly and independently.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-
-use prony_load::{Mismatch, NotPortable, Portable, Response, ResponseCheck, excerpt};
 use prony_stats::{binomial, goodness_of_fit, independence};
-
-use super::{ExpectedResponse, LineOf};
+use prony_traffic::expected::{CountedDraws, LineOf};
+use prony_traffic::{Mismatch, excerpt};
 
 /// Verification draws [`DRAWS_PER_CONNECTION`] times over each of this many connections.
 pub const CONNECTIONS: usize = 8;
@@ -175,74 +171,13 @@ fn not_drawn(lines: &LineOf, received: String) -> Mismatch {
     Mismatch { expected, received }
 }
 
-/// The expected response under load, which counts the lines that the compared responses drew.
-///
-/// Only this process counts: on other hosts it is the expected response alone, and their draws are not judged. After a
-/// load of several agents, [`Self::has_counted`] is false.
-pub struct CountedDraws {
-    right: Arc<ExpectedResponse>,
-    counts: Vec<AtomicU64>,
-}
-
-impl CountedDraws {
-    /// `None` if nothing is drawn.
-    pub fn of(right: &Arc<ExpectedResponse>) -> Option<Self> {
-        let lines = right.drawn_lines()?;
-        Some(Self {
-            counts: (0..lines.count()).map(|_| AtomicU64::new(0)).collect(),
-            right: right.clone(),
-        })
-    }
-
-    /// Whether this process has compared a response, so that there is something to judge.
-    pub fn has_counted(&self) -> bool {
-        self.counts.iter().any(|count| count.load(Relaxed) > 0)
-    }
-
-    /// After the load: `Err` if its responses did not draw uniformly. The order of responses is unknown under load;
-    /// verification tests that.
-    pub fn verdict(&self) -> Result<(), Mismatch> {
-        let counts: Vec<u64> = self.counts.iter().map(|it| it.load(Relaxed)).collect();
-        let lines = self.right.drawn_lines();
-        let uneven = |lines| Some((lines, uneven(lines, &counts, LEVEL_UNDER_LOAD)?));
-        match lines.and_then(uneven) {
-            None => Ok(()),
-            Some((lines, received)) => Err(not_drawn(lines, received)),
-        }
-    }
-}
-
-impl ResponseCheck for CountedDraws {
-    fn check(&self, response: &Response) -> Result<(), Mismatch> {
-        self.right.check(response)?;
-        if let Some(line) = self.right.line(response) {
-            self.counts[line].fetch_add(1, Relaxed);
-        }
-        Ok(())
-    }
-
-    fn status(&self) -> Option<u16> {
-        self.right.status()
-    }
-
-    fn statuses(&self) -> Vec<u16> {
-        self.right.statuses()
-    }
-
-    fn longest_body(&self) -> u64 {
-        self.right.longest_body()
-    }
-
-    fn body(&self) -> Option<&[u8]> {
-        self.right.body()
-    }
-
-    fn body_length(&self) -> Option<u64> {
-        self.right.body_length()
-    }
-
-    fn portable(&self) -> Result<Portable, NotPortable> {
-        self.right.portable()
+/// After a load: `Err` if its responses did not draw the lines uniformly. Their order is unknown under load; verification
+/// tests that.
+pub fn judge_counted(draws: &CountedDraws) -> Result<(), Mismatch> {
+    let lines = draws.lines();
+    match uneven(lines, &draws.counts(), LEVEL_UNDER_LOAD) {
+        None => Ok(()),
+        Some(received) => Err(not_drawn(lines, received)),
     }
 }
 

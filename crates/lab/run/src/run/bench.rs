@@ -12,10 +12,11 @@ use prony_server::{
     Built, Certificate, CertificateError, Freshness, Launch, Layout, SupervisorProgram,
     with_short_lines,
 };
+use prony_traffic::Expected;
+use prony_traffic::expected::CountedDraws;
 
 use crate::files::{AssetError, Files};
 use crate::request::{PrepareError, PreparedRequest};
-use crate::response::{CountedDraws, ExpectedResponse};
 use crate::scenario::{PreparedScenario, ScenarioFault};
 use crate::workload::{Exchange, Workload, WorkloadKind};
 
@@ -36,7 +37,7 @@ pub enum TaskContent {
         /// The request.
         request: PreparedRequest,
         /// Its expected response.
-        expected: Arc<ExpectedResponse>,
+        expected: Arc<Expected>,
     },
     /// The requests of a Hurl file, which says what it expects.
     Scenario(PreparedScenario),
@@ -116,7 +117,7 @@ impl Task {
     /// What counts the lines that it draws at random; `None` if it draws none.
     pub(super) fn draws(&self) -> Option<CountedDraws> {
         match &self.content {
-            TaskContent::Request { expected, .. } => CountedDraws::of(expected),
+            TaskContent::Request { expected, .. } => expected.drawn_lines().map(CountedDraws::of),
             TaskContent::Scenario(_) => None,
         }
     }
@@ -148,7 +149,7 @@ impl TaskContent {
     fn exchange(exchange: Exchange<'_>, files: &Files) -> Result<Self, TaskError> {
         let request = PreparedRequest::new(exchange, files)?;
         Ok(Self::Request {
-            expected: ExpectedResponse::new(exchange, files)?.to(&request).into(),
+            expected: exchange.expected_of(&request, files)?.into(),
             request,
         })
     }

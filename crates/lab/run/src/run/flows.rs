@@ -4,8 +4,9 @@ use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use prony_load::{LoadPlan, LoadRequest, Mismatch, negotiate};
+use prony_load::{LoadPlan, negotiate};
 use prony_model::{FlowEntry, LoadResult, Outcome, Seconds, WrongResponse};
+use prony_traffic::{Mismatch, Traffic};
 
 use super::process::Target;
 use super::verify::{Fault, Verified, is_unavailable};
@@ -31,7 +32,7 @@ pub(super) fn go_through(
     let plan = LoadPlan::new(
         target.address.into(),
         url,
-        LoadRequest::Scenario(content, scenario.http()),
+        Traffic::flows_of(content, scenario.http()),
     )
     .with(|plan| {
         plan.load.requests = Some(flows.into());

@@ -4,12 +4,13 @@ use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::Duration;
 
-use prony_load::{Endpoint, LoadError, LoadPlan, LoadRunner, Progress, Request};
+use prony_load::{Endpoint, LoadError, LoadPlan, LoadRunner, Progress};
 use prony_model::sample::{plain_load, plain_measurement, plain_trial};
 use prony_model::{
     LatencyHistogram, LoadResult, LoadShape, LoadSpec, Measurement, Outcome, Outcomes, ServerCost,
     Trial, TrialRecord, TrialResult, WarmupResult,
 };
+use prony_traffic::RequestParts;
 
 use super::warming::{Warmed, WarmedUp, search};
 
@@ -38,7 +39,7 @@ pub(super) fn record(server: &str, round: u32, rate_per_s: f64) -> TrialRecord {
 pub(super) fn load_plan() -> LoadPlan {
     let nowhere = Endpoint::Tcp(([127, 0, 0, 1], 1).into());
     let url = "http://127.0.0.1:1/".parse().unwrap();
-    let request = Request::new("GET", &url, &[], b"").unwrap();
+    let request = RequestParts::new("GET", &url, &[], b"").unwrap();
     LoadPlan::new(nowhere, "http://127.0.0.1:1/", request)
 }
 

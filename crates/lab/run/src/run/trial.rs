@@ -7,15 +7,14 @@ use std::time::Duration;
 
 use prony_driver::Tool;
 use prony_kernel::ThrottleMeter;
-use prony_load::{
-    Batches, Here, LoadPlan, LoadRequest, LoadRunner, Progress, ResponseCheck, SampleChoice,
-    Sampling,
-};
+use prony_load::{Batches, Here, LoadPlan, LoadRunner, Progress, SampleChoice, Sampling};
 use prony_model::{
     FailureKind, LoadResult, LoadShape, LoadSpec, LogLines, LogTail, MeasuredBy, Measurement,
     Outcome, ProcessStart, Seconds, TrialRecord, TrialResult, WarmUp,
 };
 use prony_server::{Probe, Wrapper};
+use prony_traffic::expected::CountedDraws;
+use prony_traffic::{Expected, Traffic};
 
 use super::bench::{Task, TaskContent, Testbed, now};
 use super::driven::{DriverRun, driver_load};
@@ -30,7 +29,7 @@ use super::session::Session;
 use super::verify::{END_TIME, RESPONSE_TIMEOUT, ended, probe, settle_log};
 use super::warming::{WarmedProcess, WarmedUp, search};
 use crate::plan::{TrialAttempt, Warming};
-use crate::response::CountedDraws;
+use crate::response::judge_counted;
 
 /// A trial, ready to be run.
 pub(super) struct Trial<'a> {
@@ -319,7 +318,7 @@ impl Trial<'_> {
         // Agents cannot count them together.
         let counted = match self.generator().fleet() {
             Some(_) => None,
-            None => self.task.draws().map(Arc::new),
+            None => self.task.draws(),
         };
         let mut plan = self.plan(server, counted.clone())?;
         if batches.is_some() {
@@ -327,7 +326,7 @@ impl Trial<'_> {
         }
         let result = self.run_load(&plan, server, &mut |progress| self.report_load(&progress))?;
         let counted = counted.filter(|counted| counted.has_counted());
-        if let Some(Err(mismatch)) = counted.map(|counted| counted.verdict()) {
+        if let Some(Err(mismatch)) = counted.map(|counted| judge_counted(&counted)) {
             let message = format!("under load: {mismatch}");
             return Err(Stop::Failed(FailureKind::NotDrawn, message));
         }
@@ -385,18 +384,17 @@ impl Trial<'_> {
     }
 
     /// A load of what is sent to a server, with the comparison of responses; `counted` compares them instead of the task.
-    fn requests(
-        &self,
-        target: &Target,
-        counted: Option<Arc<CountedDraws>>,
-    ) -> Result<LoadPlan, String> {
+    fn requests(&self, target: &Target, counted: Option<CountedDraws>) -> Result<LoadPlan, String> {
         let address = target.address.into();
         match &self.task.content {
             TaskContent::Request { request, expected } => {
                 let (url, request) = request.encode(&target.authority)?;
-                let check: Arc<dyn ResponseCheck> = match counted {
-                    Some(counted) => counted,
+                let check = match counted {
                     None => expected.clone(),
+                    draws => Arc::new(Expected {
+                        draws,
+                        ..Expected::clone(expected)
+                    }),
                 };
                 let choice = SampleChoice::AtRandom;
                 Ok(LoadPlan {
@@ -408,7 +406,7 @@ impl Trial<'_> {
                 let scenario = prepared.at(&target.authority);
                 let scenario = scenario.map_err(|error| error.to_string())?;
                 let url = scenario.server().as_str().to_owned();
-                let request = LoadRequest::Scenario(scenario, prepared.http());
+                let request = Traffic::flows_of(scenario, prepared.http());
                 Ok(LoadPlan::new(address, url, request))
             }
         }
@@ -417,7 +415,7 @@ impl Trial<'_> {
     pub(super) fn plan(
         &self,
         server: &Process,
-        counted: Option<Arc<CountedDraws>>,
+        counted: Option<CountedDraws>,
     ) -> Result<LoadPlan, Stop> {
         let spec = &self.load;
         let target = self.target(server)?;

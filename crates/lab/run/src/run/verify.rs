@@ -5,15 +5,18 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use prony_load::{Conversation, Endpoint, LoadRequest, Mismatch, Response, ResponseCheck};
+use prony_load::{Conversation, Encoded, Endpoint};
 use prony_model::{VerifyResult, VerifyVerdict};
 use prony_server::{Logs, Next, Patience, Probe, Server, with_short_lines};
+use prony_traffic::Expected;
+use prony_traffic::expected::LineOf;
+use prony_traffic::{Mismatch, Response};
 
 use super::bench::{Task, TaskContent, Testbed};
 use super::flows::go_through;
 use super::process::{Access, AccessError, Process, Target};
 use crate::request::PreparedRequest;
-use crate::response::{CONNECTIONS, DRAWS_PER_CONNECTION, Draws, ExpectedResponse, LineOf};
+use crate::response::{CONNECTIONS, DRAWS_PER_CONNECTION, Draws};
 
 /// How long one response may take while there is no load.
 pub(super) const RESPONSE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -389,9 +392,9 @@ fn verify_task(
 struct SentRequest<'a> {
     target: &'a Target,
     request: &'a PreparedRequest,
-    expected: &'a ExpectedResponse,
+    expected: &'a Expected,
     endpoint: Endpoint,
-    encoded: LoadRequest,
+    sent: Encoded<'static>,
     /// How long a response may take.
     timeout: Duration,
 }
@@ -400,24 +403,25 @@ impl<'a> SentRequest<'a> {
     fn new(
         target: &'a Target,
         request: &'a PreparedRequest,
-        expected: &'a ExpectedResponse,
+        expected: &'a Expected,
         timeout: Duration,
     ) -> Result<Self, Fault> {
         let encoded = request.encode(&target.authority);
-        let (_, encoded) = encoded.map_err(Fault::NoResponse)?;
+        let (_, traffic) = encoded.map_err(Fault::NoResponse)?;
+        let sent = Encoded::owning(traffic);
         Ok(Self {
             target,
             request,
             expected,
             endpoint: target.address.into(),
-            encoded,
+            sent: sent.map_err(|error| Fault::NoResponse(error.to_string()))?,
             timeout,
         })
     }
 
     fn converse(&self) -> Conversation<'_> {
         let client = self.target.client.as_ref();
-        Conversation::of(&self.endpoint, &self.encoded, client, self.timeout)
+        Conversation::new(&self.endpoint, &self.sent, client, self.timeout)
     }
 
     /// The expected response.

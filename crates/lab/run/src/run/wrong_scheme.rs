@@ -6,8 +6,9 @@ use std::time::Duration;
 use prony_load::tls::{Offer, TlsSettings, Trust};
 use prony_load::wire::Fault;
 use prony_load::wire::tls::Failure;
-use prony_load::{Endpoint, ExchangeError, Scheme, negotiate};
+use prony_load::{Endpoint, ExchangeError, negotiate};
 use prony_server::ServerUrl;
+use prony_traffic::Scheme;
 
 /// The time that a server has to show which scheme it speaks.
 const MOST_WAIT: Duration = Duration::from_secs(5);

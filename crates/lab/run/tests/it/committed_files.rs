@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use prony_model::{Published, PublishedFigure, PublishedRow, Seconds};
-use prony_run::{Changes, ExpectedResponse, Files, Suite, SuiteLoad, Workloads};
+use prony_run::{Changes, Files, Suite, SuiteLoad, Workloads};
 use prony_server::{Catalogue, Layout};
 
 use crate::{guide, repository};
@@ -27,7 +27,7 @@ fn every_workload_has_an_expected_response() {
     let files = Files::new(&folder, folder.join("assets"));
     assert!(workloads.iter().count() >= 8);
     for workload in workloads.iter() {
-        let right = ExpectedResponse::new(workload.exchange().unwrap(), &files).unwrap();
+        let right = workload.exchange().unwrap().expected(&files).unwrap();
         assert_eq!(right.drawn_lines().is_some(), workload.id == "quote");
     }
 }

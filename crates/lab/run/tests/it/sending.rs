@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use prony_load::{Conversation, EventLoopChoice, LoadPlan, Response, SampleChoice, Sampling};
+use prony_load::{Conversation, Encoded, EventLoopChoice, LoadPlan, SampleChoice, Sampling};
 use prony_model::{LoadResult, Seconds};
-use prony_run::{ExpectedResponse, Files, PreparedRequest, Workload};
+use prony_run::{Files, PreparedRequest, Workload};
+use prony_traffic::{Expected, Response};
 
 const TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -22,15 +23,11 @@ pub fn every_way(mut test: impl FnMut(&str, EventLoopChoice)) {
 }
 
 /// The request of a workload whose files are in `folder`, and the response that it expects.
-pub fn prepared(
-    workload: &Workload,
-    folder: &Path,
-) -> Result<(PreparedRequest, ExpectedResponse), String> {
+pub fn prepared(workload: &Workload, folder: &Path) -> Result<(PreparedRequest, Expected), String> {
     let files = Files::new(folder, folder);
     let exchange = workload.exchange().unwrap();
     let request = PreparedRequest::new(exchange, &files).map_err(|error| error.to_string())?;
-    let expected = ExpectedResponse::new(exchange, &files).unwrap();
-    let expected = expected.to(&request);
+    let expected = exchange.expected_of(&request, &files).unwrap();
     Ok((request, expected))
 }
 
@@ -61,7 +58,8 @@ pub fn converse(
 ) -> (Vec<Response>, u64) {
     let (_, request) = request.encode(&server.to_string()).unwrap();
     let endpoint = server.into();
-    let mut conversation = Conversation::of(&endpoint, &request, None, TIMEOUT);
+    let sent = Encoded::of(&request).unwrap();
+    let mut conversation = Conversation::new(&endpoint, &sent, None, TIMEOUT);
     let responses = (0..requests).map(|_| conversation.request().unwrap());
     let responses = responses.collect();
     (responses, conversation.connections())

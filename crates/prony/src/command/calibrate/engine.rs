@@ -4,11 +4,12 @@ use std::error::Error;
 use std::io;
 use std::net::SocketAddr;
 
-use prony_load::{HttpUrl, LoadPlan, Request};
+use prony_load::LoadPlan;
 use prony_model::{
     Arrivals, LoadResult, LoadShape, MachineNoise, Outcome, Schedule, Seconds, ServerCost,
 };
 use prony_server::Sampler;
+use prony_traffic::{HttpUrl, RequestParts};
 use serde::Serialize;
 
 use super::bench::CalibrationBench;
@@ -252,10 +253,9 @@ fn hello(
         .host()
         .parse::<SocketAddr>()
         .map_err(io::Error::other)?;
-    Ok(
-        LoadPlan::new(address.into(), text, Request::new("GET", &url, &[], b"")?)
-            .with(|plan| plan.here.cpus = bench.load_cpu().to_vec()),
-    )
+    let request = RequestParts::new("GET", &url, &[], b"")?;
+    Ok(LoadPlan::new(address.into(), text, request)
+        .with(|plan| plan.here.cpus = bench.load_cpu().to_vec()))
 }
 
 #[cfg(test)]

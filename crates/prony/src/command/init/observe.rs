@@ -3,13 +3,14 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use prony_load::{Conversation, ExchangeError, HttpUrl, Request, Response, TargetError};
+use prony_load::{Conversation, Encoded, ExchangeError};
 use prony_model::{Protocol, ServerStatus};
 use prony_present::words;
 use prony_run::run::{
     Access, OutsideProcess, Target, Testbed, WrongScheme, is_unavailable, prepare,
 };
 use prony_server::{Built, FreePorts, Outside, Probe, Server, bring_up};
+use prony_traffic::{HttpUrl, RequestError, RequestParts, Response, UrlError};
 
 use super::routes;
 use crate::view::run_progress;
@@ -256,11 +257,14 @@ fn request(
     let scheme = target.client.as_ref().map_or("http", |_| "https");
     let url: HttpUrl = format!("{scheme}://{}{path}", target.authority)
         .parse()
-        .map_err(|error: TargetError| (error.to_string(), false))?;
-    let request = Request::new("GET", &url, &[], b"");
-    let request = request.map_err(|error| (error.to_string(), false))?.into();
+        .map_err(|error: UrlError| (error.to_string(), false))?;
+    let failed = |error: RequestError| (error.to_string(), false);
+    let request = RequestParts::new("GET", &url, &[], b"")
+        .map_err(failed)?
+        .into();
+    let sent = Encoded::of(&request).map_err(failed)?;
     let (endpoint, client) = (target.address.into(), target.client.as_ref());
-    let mut conversation = Conversation::new(&endpoint, &request, client, timeout);
+    let mut conversation = Conversation::new(&endpoint, &sent, client, timeout);
     let responses = (0..count).map(|_| conversation.request());
     let responses = responses.collect::<Result<_, ExchangeError>>();
     let responses = responses.map_err(|error| {

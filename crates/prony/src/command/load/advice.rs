@@ -3,10 +3,10 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use prony_load::tls::HttpVersion;
-use prony_load::{HttpUrl, LoadPlan, Order, RequestParts, RequestSet, Response, Scheme, exchange};
+use prony_load::{LoadPlan, exchange};
 use prony_model::{Ended, LoadResult, LoadSpec, Outcome, Protocol, Seconds};
 use prony_run::run::other_scheme;
+use prony_traffic::{HttpUrl, HttpVersion, RequestParts, Response, Scheme, Traffic};
 
 use crate::tls::{Offered, SPEAKS_TLS};
 
@@ -90,13 +90,7 @@ const MOST_WAIT: Duration = Duration::from_secs(5);
 fn response_over_http2(plan: &LoadPlan) -> Option<Response> {
     let url: HttpUrl = plan.url.parse().ok()?;
     let head = RequestParts::new("HEAD", &url, &[], b"").ok()?;
-    let requests = RequestSet::new(vec![head], Order::InTurn).ok()?;
-    let request = requests.encode(HttpVersion::Http2).ok()?;
-    exchange(
-        &plan.endpoint,
-        &request,
-        None,
-        MOST_WAIT.min(*plan.load.timeout),
-    )
-    .ok()
+    let head = Traffic::requests(head, HttpVersion::Http2).ok()?;
+    let longest = MOST_WAIT.min(*plan.load.timeout);
+    exchange(&plan.endpoint, &head, None, longest).ok()
 }

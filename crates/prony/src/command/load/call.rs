@@ -4,10 +4,10 @@ use std::error::Error;
 use std::time::Duration;
 
 use clap::Args;
+use prony_load::Endpoint;
 use prony_load::tls::TlsClient;
-use prony_load::wire::grpc::{Call, CallKind};
-use prony_load::{Endpoint, Field, HttpUrl, WireRequest};
 use prony_traffic::protobuf::{Method, Schema};
+use prony_traffic::{Base64, Call, CallKind, Field, HttpUrl};
 
 use crate::arguments;
 use crate::exit::usage;
@@ -75,7 +75,7 @@ impl CallArguments {
                 .map_err(usage)?,
         };
         // Whatever is wrong with it is found before anything is connected.
-        call.encode_locally().map(|_| call)
+        call.known().map(|_| call)
     }
 
     fn json(&self) -> Result<String, Box<dyn Error>> {
@@ -141,7 +141,7 @@ impl GrpcCall {
     }
 
     /// The call as far as it is known here. If the server has to define the method, it has an empty message.
-    pub fn encode_locally(&self) -> Result<WireRequest, Box<dyn Error>> {
+    pub fn known(&self) -> Result<Call, Box<dyn Error>> {
         let messages = match (&self.message, &self.method) {
             (Message::Encoded(message), _) => vec![message.clone()],
             (Message::Json(json), Some(method)) => method
@@ -150,15 +150,16 @@ impl GrpcCall {
             (Message::Json(_), None) => vec![Vec::new()],
         };
         let call = Call {
-            path: &self.path(),
-            authority: self.server.host_header(),
-            scheme: self.server.scheme().name(),
+            path: self.path(),
+            authority: self.server.host_header().to_owned(),
+            scheme: self.server.scheme(),
             kind: self.kind(),
-            metadata: &self.metadata,
+            metadata: self.metadata.clone(),
             timeout: self.timeout,
-            messages: &messages,
+            messages: messages.into_iter().map(Base64).collect(),
         };
-        Ok(call.encode().map_err(usage)?.into())
+        call.check().map_err(usage)?;
+        Ok(call)
     }
 
     fn path(&self) -> String {

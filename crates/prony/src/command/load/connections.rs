@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use clap::Args;
 use prony_kernel::{allowed_cpus, load_threads};
-use prony_load::{Endpoint, HttpUrl, TargetError};
+use prony_load::{Endpoint, TargetError};
 use prony_model::{Authority, LoadShape, LoadSpec};
+use prony_traffic::HttpUrl;
 
 use crate::arguments;
 use crate::exit::usage;
@@ -105,7 +106,7 @@ impl ConnectionArguments {
         }
         let endpoint = match &self.resolve {
             Some(resolve) => resolve.connectable(timeout)?,
-            None => url.connectable_endpoint(timeout)?,
+            None => Endpoint::of(&url, timeout)?,
         };
         check_families(&self.source, &endpoint).map_err(usage)?;
         Ok(endpoint)

@@ -580,7 +580,7 @@ impl Arguments {
         let is_random =
             shape::is_random(&load.shape) || sent.are_random || flow_think_time.is_some();
         let nowhere = Endpoint::Tcp(([127, 0, 0, 1], 0).into());
-        let request = sent.content.encode(transport.expected())?;
+        let request = sent.content.over(transport.expected())?;
         let mut plan = LoadPlan {
             load,
             flow_think_time,

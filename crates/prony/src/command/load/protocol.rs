@@ -5,9 +5,10 @@ use std::num::NonZeroU64;
 use std::time::Duration;
 
 use clap::Args;
-use prony_load::tls::{HttpVersion, Offer, TlsClient};
+use prony_load::tls::{Offer, TlsClient};
 use prony_load::{Endpoint, LoadPlan, MOST_PIPELINE, negotiate};
 use prony_model::LoadShape;
+use prony_traffic::HttpVersion;
 
 use super::connections::ConnectionArguments;
 use super::requests::RequestContent;
@@ -139,7 +140,7 @@ impl<'a> Transport<'a> {
             }
             _ => {}
         }
-        plan.request = content.encode(http)?;
+        plan.request = content.over(http)?;
         let is_http2 = http == HttpVersion::Http2;
         let usual = match &plan.load.shape {
             // Before it opens another connection.

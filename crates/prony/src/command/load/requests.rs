@@ -8,13 +8,11 @@ use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use prony_hurl::ast::FlagOption;
-use prony_load::tls::HttpVersion;
-use prony_load::{
-    HttpUrl, LoadRequest, Order, RequestFile, RequestFileError, RequestParts, RequestSet, Scenario,
-    TargetError,
-};
 use prony_present::words::plural;
-use prony_traffic::HurlScenario;
+use prony_traffic::{
+    HttpUrl, HttpVersion, HurlScenario, Order, RequestFile, RequestFileError, RequestParts,
+    RequestSet, Scenario, Traffic, UrlError,
+};
 
 use super::call::{CallArguments, GrpcCall};
 use crate::arguments;
@@ -120,9 +118,9 @@ impl Preferred {
 
 /// What is sent, before it is encoded.
 pub enum RequestContent {
-    Http(RequestSet<RequestParts>),
+    Http(RequestSet),
     Grpc(Box<GrpcCall>),
-    Scenario(Arc<dyn Scenario>),
+    Scenario(Arc<Scenario>),
 }
 
 impl RequestContent {
@@ -132,11 +130,11 @@ impl RequestContent {
     }
 
     /// The requests for that version of HTTP. A call that only the server can describe is known without its message.
-    pub fn encode(&self, http: HttpVersion) -> Result<LoadRequest, Box<dyn Error>> {
+    pub fn over(&self, http: HttpVersion) -> Result<Traffic, Box<dyn Error>> {
         Ok(match self {
-            Self::Http(requests) => requests.clone().encode(http).map_err(usage)?.into(),
-            Self::Grpc(call) => call.encode_locally()?.into(),
-            Self::Scenario(scenario) => LoadRequest::Scenario(scenario.clone(), http),
+            Self::Http(requests) => Traffic::requests(requests.clone(), http).map_err(usage)?,
+            Self::Grpc(call) => call.known()?.into(),
+            Self::Scenario(scenario) => Traffic::Scenario(scenario.clone(), http),
         })
     }
 }
@@ -152,7 +150,7 @@ impl RequestArguments {
         let urls: Vec<HttpUrl> = urls
             .iter()
             .map(|url| url.parse())
-            .collect::<Result<_, TargetError>>()
+            .collect::<Result<_, UrlError>>()
             .map_err(usage)?;
         if let Some(command) = &self.curl {
             return self.of_curl(command, no_keepalive);

@@ -4,8 +4,10 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use clap::Args;
-use prony_load::{Expectation, SampleChoice, Sampling};
+use prony_load::{SampleChoice, Sampling};
 use prony_model::LoadSpec;
+use prony_traffic::Expected;
+use prony_traffic::expected::{Amount, BodyContent, BodyRules};
 
 use crate::arguments;
 use crate::exit::usage;
@@ -76,22 +78,26 @@ impl ResponseArguments {
                 body.len()
             )));
         }
-        let expectation = Expectation {
-            status: self.expect_status,
-            length: self.expect_length,
-            body,
-        };
-        if expectation == Expectation::default() {
+        if self.expect_status.is_none() && self.expect_length.is_none() && body.is_none() {
             return Ok(None);
         }
         // Status and length are checked in every response; without a body, there is nothing to sample.
-        let choice = match (&expectation.body, self.check_every) {
+        let choice = match (&body, self.check_every) {
             (None, _) => SampleChoice::EveryNth(NonZeroU64::MAX),
             (Some(_), Some(n)) => SampleChoice::EveryNth(n),
             (Some(_), None) => SampleChoice::AtRandom,
         };
+        let expected = Expected {
+            statuses: self.expect_status.into_iter().collect(),
+            body: BodyRules {
+                content: body.map(BodyContent::Exact),
+                size: self.expect_length.map(Amount::exactly),
+                ..BodyRules::default()
+            },
+            ..Expected::default()
+        };
         Ok(Some(Sampling {
-            check: Arc::new(expectation),
+            check: Arc::new(expected),
             choice,
         }))
     }

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
-use prony_load::Scenario;
 use prony_present::words::plural;
 use prony_traffic::{HurlScenario, RandomRangeError, Sources, SourcesError, read_hurl_file};
 
@@ -61,7 +60,7 @@ pub fn file_of(targets: &[String]) -> Result<Option<&Path>, Box<dyn Error>> {
 
 impl Requests {
     /// Those of a scenario in this file.
-    pub fn of_scenario(scenario: Arc<HurlScenario>, file: &str) -> Self {
+    pub fn of_scenario(scenario: HurlScenario, file: &str) -> Self {
         let entries = plural(scenario.entries().len(), "request");
         Self {
             server: scenario.server().clone(),
@@ -69,7 +68,7 @@ impl Requests {
             described: Some(format!("{entries} of {file} in each flow")),
             are_random: scenario.is_random(),
             preferred: Preferred::of_scenario(&scenario),
-            content: RequestContent::Scenario(scenario),
+            content: RequestContent::Scenario(Arc::new(scenario.into())),
         }
     }
 }
@@ -99,7 +98,7 @@ impl ScenarioArguments {
             .filter(|folder| !folder.as_os_str().is_empty());
         sources.set_folder(folder.unwrap_or(Path::new(".")).to_path_buf());
         let scenario = HurlScenario::new(&name, &text, sources).map_err(usage)?;
-        Ok(Requests::of_scenario(Arc::new(scenario), &name))
+        Ok(Requests::of_scenario(scenario, &name))
     }
 
     fn sources(&self) -> Result<Sources, Box<dyn Error>> {

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use clap::Args;
 use prony_kernel::{default_assignment, format_cpu_list};
-use prony_load::tls::{HttpVersion, TlsSettings};
-use prony_load::{HttpUrl, LoadRequest, Order, RequestSet, SampleChoice, Sampling, TargetError};
+use prony_load::tls::TlsSettings;
+use prony_load::{SampleChoice, Sampling};
 use prony_manifest::nearest;
 use prony_model::{CpuAssignment, Protocol};
 use prony_present::words;
@@ -18,6 +18,7 @@ use prony_run::run::{
     Access, Process, Target, Task, TaskContent, Testbed, prepare, start_ready, tls_settings,
 };
 use prony_server::{MANIFEST_FILE, Origin, SelectError, Server};
+use prony_traffic::{HttpUrl, HttpVersion, Traffic, UrlError};
 
 use super::requests::{Preferred, RequestContent, Requests};
 use crate::arguments;
@@ -222,28 +223,23 @@ impl ReadyServer {
     pub fn requests(&self) -> Result<Requests, Box<dyn Error>> {
         match &self.task.content {
             TaskContent::Request { request, .. } => {
-                let (url, encoded) = request.encode(&self.target.authority)?;
-                if let LoadRequest::Scenario(scenario, _) = encoded {
-                    return Ok(Requests {
-                        content: RequestContent::Scenario(scenario),
-                        server: self.url()?,
-                        url,
-                        described: None,
-                        are_random: request.is_random(),
-                        preferred: Preferred::default(),
-                    });
-                }
-                let request = request.http_parts(&self.target.authority);
-                let parts = request.ok_or("a gRPC call has no HTTP request")??;
-                let server = parts.url().clone();
+                let (url, traffic) = request.encode(&self.target.authority)?;
+                let (content, server) = match traffic {
+                    Traffic::Scenario(scenario, _) => {
+                        (RequestContent::Scenario(scenario), self.url()?)
+                    }
+                    Traffic::Requests(set, _) => {
+                        let server = set.requests()[0].url().clone();
+                        (RequestContent::Http(set), server)
+                    }
+                    Traffic::Call(_) => return Err("a gRPC call has no HTTP request".into()),
+                };
                 Ok(Requests {
-                    content: RequestContent::Http(
-                        RequestSet::new(vec![parts], Order::InTurn).map_err(usage)?,
-                    ),
+                    content,
                     server,
                     url,
                     described: None,
-                    are_random: false,
+                    are_random: request.is_random(),
                     preferred: Preferred::default(),
                 })
             }
@@ -259,7 +255,7 @@ impl ReadyServer {
     }
 
     /// The URL of the server, without a path.
-    fn url(&self) -> Result<HttpUrl, TargetError> {
+    fn url(&self) -> Result<HttpUrl, UrlError> {
         let scheme = self.task.workload.protocol().scheme();
         format!("{scheme}://{}/", self.target.authority).parse()
     }

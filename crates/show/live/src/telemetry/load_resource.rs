@@ -44,14 +44,14 @@ impl LoadResource {
 mod tests {
     use std::net::SocketAddr;
 
-    use prony_load::{HttpUrl, Request};
+    use prony_traffic::{HttpUrl, RequestParts};
 
     use super::*;
 
     #[test]
     fn the_query_of_a_url_stays_here() {
         let url: HttpUrl = "http://h/a?token=secret".parse().unwrap();
-        let request = Request::new("GET", &url, &[], &[]).unwrap();
+        let request = RequestParts::new("GET", &url, &[], &[]).unwrap();
         let nowhere = SocketAddr::from(([127, 0, 0, 1], 1));
         let plan = LoadPlan::new(nowhere.into(), url.as_str(), request);
         let resource = LoadResource::of(&plan, "1".into());

@@ -2,6 +2,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::ops::Range;
 
 use prony_model::{LatencyHistogram, LoadResult, LoadShape, Outcome, Schedule, Throttled};
+use prony_traffic::RequestParts;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -11,15 +12,14 @@ use super::super::silence::SilenceRecorder;
 use super::super::timeline::TimelineRecorder;
 use super::super::worker::Figures;
 use super::*;
-use crate::document::tests::places;
-use crate::request::Request;
+use crate::plan::tests::places;
 
 const SECOND: Nanoseconds = 1_000_000_000;
 const SLOW_FROM: [Nanoseconds; 2] = [1_000_000, 100_000_000];
 
 fn plan(agents: usize) -> LoadPlan {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 80));
-    let request = Request::new("GET", &"http://a/".parse().unwrap(), &[], b"").unwrap();
+    let request = RequestParts::new("GET", &"http://a/".parse().unwrap(), &[], b"").unwrap();
     LoadPlan::new(address.into(), "http://a/", request).with(|plan| {
         plan.agents = agents;
         plan.load.connections = 100;

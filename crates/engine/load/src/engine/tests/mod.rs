@@ -7,7 +7,6 @@ mod outages;
 mod parts;
 mod phases;
 mod rates;
-#[expect(dead_code, reason = "only sockets carry bodies that come back")]
 #[path = "../../../tests/it/scenarios.rs"]
 mod scenarios;
 pub(super) mod simulated;
@@ -20,6 +19,7 @@ use std::time::Duration;
 use prony_model::{
     Arrivals, LatencyHistogram, LoadResult, LoadShape, OpenLoop, Outcome, Schedule, Seconds,
 };
+use prony_traffic::RequestParts;
 
 use self::simulated::{Arrival, ResponsePart, SimulatedServer};
 use super::clock::Clock;
@@ -35,7 +35,7 @@ use super::worker::Shared;
 use super::worker_number::WorkerNumber;
 use super::{FirstEventLoop, Unwired};
 use crate::plan::LoadPlan;
-use crate::request::Request;
+use crate::request::Encoded;
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 const MS: u64 = 1_000_000;
@@ -47,7 +47,7 @@ const fn ms(milliseconds: u64) -> Duration {
 /// Up to `connections` connections for a duration.
 fn plan(shape: LoadShape, connections: usize, duration: Duration) -> LoadPlan {
     let address = SocketAddr::from(([127, 0, 0, 1], 80));
-    let request = Request::new("GET", &"http://a/".parse().unwrap(), &[], b"").unwrap();
+    let request = RequestParts::new("GET", &"http://a/".parse().unwrap(), &[], b"").unwrap();
     LoadPlan::new(address.into(), "http://a/", request).with(|plan| {
         plan.load.shape = shape;
         plan.load.connections = connections;
@@ -108,8 +108,10 @@ fn load(plan: &LoadPlan, after_ms: u64) -> LoadResult {
 fn run(plan: &LoadPlan, (server, clock): (SimulatedServer, Clock)) -> LoadResult {
     plan.validate().unwrap();
     let (interrupt, progress) = (AtomicBool::new(false), WorkerProgress::default());
+    let sent = Encoded::of(&plan.request).unwrap();
     let shared = Shared {
         plan,
+        sent: &sent,
         clock,
         interrupt: &interrupt,
         progress: &progress,

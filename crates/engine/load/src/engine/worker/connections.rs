@@ -11,7 +11,7 @@ use super::growth::Growth;
 use super::idle::IdleQueue;
 use super::ledger::Ledger;
 use super::receiving::Receiving;
-use super::{ConnectionCounts, Share};
+use super::{ConnectionCounts, Share, Shared};
 use crate::engine::FirstEventLoop;
 use crate::engine::clock::{Nanoseconds, Timetable, nanoseconds};
 use crate::engine::connection::{Activity, Connection, InFlight, TimedHandshake};
@@ -20,6 +20,7 @@ use crate::engine::flows::Flows;
 use crate::engine::source_address::SourceAddresses;
 use crate::engine::tally::StreamCourse;
 use crate::plan::LoadPlan;
+use crate::request::Encoded;
 use crate::target::{is_port_shortage, was_reset};
 use crate::wire::tls::Agreement;
 use crate::wire::{Eaten, End, EndedResponse, Fault, OnClose, Which, Whole, Wire};
@@ -38,6 +39,7 @@ const CUT_SHORT: &str = "the server closed the connection in the middle of the r
 
 pub(in crate::engine) struct Connections<'a, W> {
     plan: &'a LoadPlan,
+    sent: &'a Encoded<'a>,
     pub(super) io: EventLoop,
     /// After how many responses the event loop is chosen; `None` if that is settled.
     chooses_after: Option<u64>,
@@ -63,15 +65,17 @@ pub(in crate::engine) struct Connections<'a, W> {
 
 impl<'a, W: Wire> Connections<'a, W> {
     pub(in crate::engine) fn new(
-        plan: &'a LoadPlan,
+        shared: &Shared<'a>,
         FirstEventLoop { io, chooses_after }: FirstEventLoop,
         share: Share,
         new_wire: &'a dyn Fn() -> W,
         ledger: Ledger<'a>,
     ) -> Self {
         let initial = share.streams + share.connections;
+        let plan = shared.plan;
         Self {
             plan,
+            sent: shared.sent,
             io,
             chooses_after,
             new_wire,
@@ -107,10 +111,15 @@ impl<'a, W: Wire> Connections<'a, W> {
         self.all[first..].iter().filter(waits).count()
     }
 
+    /// Whether each request has a connection of its own.
+    fn is_without_keep_alive(&self) -> bool {
+        self.plan.load.requests_per_connection == Some(1) || self.sent.closes(0)
+    }
+
     /// Whether each arrival opens a connection of its own: because none carries a second request, or none is open that could
     /// become free for it.
     pub(super) fn opens_for_each_arrival(&self) -> bool {
-        let none_is_left_open = self.open == 0 || self.plan.is_without_keep_alive();
+        let none_is_left_open = self.open == 0 || self.is_without_keep_alive();
         none_is_left_open && self.growth.is_possible()
     }
 
@@ -588,7 +597,7 @@ impl<'a, W: Wire> Connections<'a, W> {
         connection.responses += 1;
         connection.refusals = 0;
         // It was the last one, or asked the server to close.
-        let is_last = connection.is_through() || self.plan.request.closes(request.number);
+        let is_last = connection.is_through() || self.sent.closes(request.number);
         if !whole.keep_alive || !may_stay || is_last {
             self.close_and_resend(index);
         }

@@ -25,6 +25,7 @@ use super::progress::WorkerProgress;
 use super::records::Recording;
 use super::start_line::{Begin, Place};
 use crate::plan::LoadPlan;
+use crate::request::Encoded;
 use crate::wire::Wire;
 use crate::wire::tls::Agreement;
 
@@ -92,6 +93,8 @@ impl ConnectionCounts {
 /// What a worker shares with the rest of the process.
 pub(super) struct Shared<'a> {
     pub(super) plan: &'a LoadPlan,
+    /// What the plan sends, encoded.
+    pub(super) sent: &'a Encoded<'a>,
     pub(super) clock: Clock,
     pub(super) interrupt: &'a AtomicBool,
     pub(super) progress: &'a WorkerProgress,

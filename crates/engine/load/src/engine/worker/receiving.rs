@@ -6,7 +6,7 @@ use crate::engine::clock::Nanoseconds;
 use crate::engine::connection::InFlight;
 use crate::engine::tally::Tally;
 use crate::wire::Responses;
-use crate::wire::h1::Collect;
+use prony_traffic::Collect;
 
 pub(super) struct Receiving<'a> {
     pub(super) in_flight: &'a mut VecDeque<InFlight>,

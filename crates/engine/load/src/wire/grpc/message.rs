@@ -1,6 +1,8 @@
 //! The messages of a response.
 
-use super::{LONGEST_MESSAGE, Malformed, PREFIX};
+use prony_traffic::PREFIX;
+
+use super::{LONGEST_MESSAGE, Malformed};
 
 /// Reads messages from the pieces of a body.
 #[derive(Debug, Default)]

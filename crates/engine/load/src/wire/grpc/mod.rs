@@ -5,13 +5,9 @@ mod message;
 mod status;
 mod text;
 
-pub use call::{Call, CallError, CallKind};
 pub(super) use message::MessageReader;
 pub use status::Status;
 pub(super) use text::{read_message, text_of};
-
-/// Bytes before a message: a flag, and its length.
-pub const PREFIX: usize = 5;
 
 /// The longest message to accept in bytes, as in most of gRPC's own clients.
 pub const LONGEST_MESSAGE: u32 = 4 * 1024 * 1024;

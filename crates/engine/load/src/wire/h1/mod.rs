@@ -4,16 +4,16 @@
 //! the body; what it need not keep it only counts.
 
 mod chunked;
-mod collect;
 mod fields;
 mod head;
+mod keep;
 mod lines;
 mod response;
 mod wire;
 
-pub use collect::{Collect, Ignore, Keep};
 pub use fields::Framing;
 pub use head::{Head, RequestKind};
+pub use keep::{Ignore, Keep};
 pub use response::{ReadBytes, ResponseReader};
 pub use wire::H1Wire;
 

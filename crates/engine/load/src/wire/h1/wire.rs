@@ -3,11 +3,11 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use prony_traffic::{BodyLimit, Collect, RequestParts, ScenarioRequest};
+
 use super::head::{other_protocol, status_line};
-use super::{Collect, Ignore, Keep, Malformed, ReadBytes, RequestKind, ResponseReader};
-use crate::request::{Request, RequestParts};
-use crate::scenario::ScenarioRequest;
-use crate::wire::body_limit::BodyLimit;
+use super::{Ignore, Keep, Malformed, ReadBytes, RequestKind, ResponseReader};
+use crate::request::{Request, encode, encode_head};
 use crate::wire::sse::EventCounter;
 use crate::wire::{Eaten, End, EndedResponse, Fault, OnClose, Responses, Which, Whole, Wire};
 
@@ -209,9 +209,9 @@ impl<'a> Outgoing<'a> {
     fn add_own(&mut self, request: &RequestParts, last: bool) -> usize {
         let body = request.shared_body();
         if body.len() < LONG_BODY {
-            return self.copy(|bytes| request.encode_http1(last, bytes));
+            return self.copy(|bytes| encode(request, last, bytes));
         }
-        let begin = self.copy(|bytes| request.encode_http1_head(last, bytes));
+        let begin = self.copy(|bytes| encode_head(request, last, bytes));
         self.body = Some(Arc::clone(body));
         begin + body.len()
     }

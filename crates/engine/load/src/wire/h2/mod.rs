@@ -23,7 +23,7 @@ mod wire;
 pub use frame::FrameReader;
 pub use header_block::MAX_BLOCK;
 pub use prony_http::{ErrorCode, Frame, Kind, MAX_FRAME, Setting, hpack};
-pub use request::{StreamRequest, StreamRequestError};
+pub use request::StreamRequest;
 pub use wire::H2Wire;
 
 use hpack::HpackError;

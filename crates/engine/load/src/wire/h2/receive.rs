@@ -1,6 +1,7 @@
 //! The frames that bring responses: heads, bodies and trailers.
 
 use prony_http::{Frame, flag};
+use prony_traffic::Collect;
 
 use super::connection::Connection;
 use super::header_block::Block;
@@ -8,7 +9,6 @@ use super::meaning::Section;
 use super::response::Sink;
 use super::{Kind, Malformed};
 use crate::wire::grpc;
-use crate::wire::h1::Collect;
 use crate::wire::{End, EndedResponse, Fault, Responses};
 
 impl Connection<'_> {

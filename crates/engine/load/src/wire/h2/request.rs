@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use http::{HeaderName, HeaderValue, Method};
+use prony_traffic::{CallKind, RequestError, RequestParts, expects_length};
 
-use super::hpack::{self, Decoder, Fields, Repeated};
-use crate::request::expects_length;
-use crate::wire::grpc::CallKind;
+use super::hpack::{self, Repeated};
 use crate::wire::h1::RequestKind;
 
 /// Fields of HTTP/1.1 that HTTP/2 does not have, and replaces by other means (RFC 9113, section 8.2.2).
@@ -17,14 +16,6 @@ pub(super) const CONNECTION_FIELDS: [&str; 5] = [
     "transfer-encoding",
     "upgrade",
 ];
-
-/// Why a request cannot be sent over HTTP/2.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
-pub enum StreamRequestError {
-    #[error("CONNECT opens a tunnel, which is not supported over HTTP/2")]
-    Connect,
-}
 
 /// A request, ready to be sent over any number of streams. Clones share the body.
 #[derive(Clone, Debug)]
@@ -56,17 +47,43 @@ impl StreamRequest {
         path: &str,
         fields: &[(HeaderName, HeaderValue)],
         body: &[u8],
-    ) -> Result<Self, StreamRequestError> {
+    ) -> Result<Self, RequestError> {
         if method == Method::CONNECT {
-            Err(StreamRequestError::Connect)
+            Err(RequestError::Connect)
         } else {
             let body = Arc::new(body.to_vec());
             Ok(Self::plain(method, scheme, authority, path, fields, body))
         }
     }
 
+    /// The request of these parts.
+    ///
+    /// # Errors
+    ///
+    /// If the method is CONNECT.
+    pub fn new(parts: &RequestParts) -> Result<Self, RequestError> {
+        if parts.method() == Method::CONNECT {
+            Err(RequestError::Connect)
+        } else {
+            Ok(Self::of_parts(parts))
+        }
+    }
+
     /// The same, if the method is certainly not CONNECT.
-    pub(crate) fn plain(
+    pub(crate) fn of_parts(parts: &RequestParts) -> Self {
+        let url = parts.url();
+        Self::plain(
+            parts.method(),
+            url.scheme().name(),
+            url.host_header(),
+            url.path(),
+            parts.fields(),
+            Arc::clone(parts.shared_body()),
+        )
+    }
+
+    /// The same, from its parts.
+    fn plain(
         method: &Method,
         scheme: &str,
         authority: &str,
@@ -118,31 +135,6 @@ impl StreamRequest {
         }
     }
 
-    /// A request that [`block`](Self::block), [`body`](Self::body) and [`call_kind`](Self::call_kind) of another say
-    /// everything about; `None` if the block is not that of a request.
-    pub(crate) fn of_block(block: &[u8], body: &[u8], call: Option<CallKind>) -> Option<Self> {
-        let mut fields = Fields::default();
-        Decoder::default().decode(block, &mut fields).ok()?;
-        let fields = fields.iter();
-        let head: Vec<Field> = fields
-            .map(|(name, value)| (name.into(), value.into()))
-            .collect();
-        let pseudo = |place: usize, name: &[u8]| {
-            let (found, value) = head.get(place)?;
-            (found == name).then_some(&value[..])
-        };
-        let method = Method::from_bytes(pseudo(0, b":method")?).ok()?;
-        pseudo(1, b":scheme")?;
-        let path = std::str::from_utf8(pseudo(2, b":path")?).ok()?;
-        pseudo(3, b":authority")?;
-        let is_regular = |(name, value): &Field| {
-            HeaderName::from_lowercase(name).is_ok() && HeaderValue::from_bytes(value).is_ok()
-        };
-        let is_possible = method != Method::CONNECT && (call.is_none() || method == Method::POST);
-        (is_possible && head[4..].iter().all(is_regular))
-            .then(|| Self::encode(&method, path, call, &head, Arc::new(body.to_vec())))
-    }
-
     /// The method's name.
     pub fn method(&self) -> &str {
         self.method.as_str()
@@ -171,11 +163,6 @@ impl StreamRequest {
     /// The body; that of a gRPC call has messages with their prefixes.
     pub fn body(&self) -> &[u8] {
         &self.body
-    }
-
-    /// How many bytes it may have queued on a connection: its head and its body.
-    pub(crate) fn queued_bytes(&self) -> usize {
-        self.block.len() + self.body.len()
     }
 
     /// The header block for any connection.
@@ -297,6 +284,6 @@ mod tests {
         let request = StreamRequest::http(&Method::GET, "http", "a", "/", &te, b"").unwrap();
         assert!(decoded(&[request.block()]).contains(&"te=Trailers".to_owned()));
         let refused = StreamRequest::http(&Method::CONNECT, "http", "a", "/", &[], b"");
-        assert_eq!(refused.unwrap_err(), StreamRequestError::Connect);
+        assert!(matches!(refused, Err(RequestError::Connect)));
     }
 }

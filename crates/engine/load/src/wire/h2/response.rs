@@ -1,10 +1,12 @@
 //! One response, from its head to its trailers.
 
+use prony_traffic::{CallKind, Collect};
+
 use super::meaning::{Meaning, RpcStatus, Section};
 use super::short_bodies::ShortBodies;
 use super::{Malformed, StreamRequest};
 use crate::wire::grpc::{self, MessageReader};
-use crate::wire::h1::{Collect, Keep};
+use crate::wire::h1::Keep;
 use crate::wire::sse::EventCounter;
 use crate::wire::{Fault, Whole};
 
@@ -186,7 +188,7 @@ impl ResponseReader {
 
     fn message_data(
         &mut self,
-        kind: grpc::CallKind,
+        kind: CallKind,
         bytes: &[u8],
         mut sink: Sink<'_>,
     ) -> Result<u64, Fault> {
@@ -238,7 +240,7 @@ impl ResponseReader {
         })
     }
 
-    fn rpc_result(&self, kind: grpc::CallKind) -> Result<Option<u32>, grpc::Malformed> {
+    fn rpc_result(&self, kind: CallKind) -> Result<Option<u32>, grpc::Malformed> {
         self.messages.end()?;
         let status = match self.rpc_status {
             None if self.status == 200 => Some(UNKNOWN),

@@ -1,6 +1,6 @@
 //! Keeps the bodies of responses that are short.
 
-use crate::wire::body_limit::BodyLimit;
+use prony_traffic::BodyLimit;
 
 /// The short bodies of a connection, in memory that is used again.
 #[derive(Debug)]

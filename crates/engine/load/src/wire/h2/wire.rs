@@ -1,10 +1,11 @@
 //! HTTP/2 as a [`Wire`].
 
+use prony_traffic::ScenarioRequest;
+
 use super::connection::Connection;
 use super::short_bodies::ShortBodies;
 use super::streams::StreamRequestRef;
 use super::{FrameReader, StreamRequest};
-use crate::scenario::ScenarioRequest;
 use crate::wire::{Eaten, Fault, OnClose, Responses, Which, Wire};
 
 /// One connection that sends requests of a set, each over a stream of its own.
@@ -66,7 +67,7 @@ impl Wire for H2Wire<'_> {
     }
 
     fn request_own(&mut self, request: &ScenarioRequest, _: bool) {
-        let request = Box::new(request.http2());
+        let request = Box::new(StreamRequest::of_parts(request.parts()));
         self.connection.request(StreamRequestRef::Own(request));
     }
 

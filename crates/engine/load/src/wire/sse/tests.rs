@@ -1,7 +1,9 @@
 //! Events are parsed and counted the same however the stream is split.
 
-use super::*;
+use prony_traffic::sse::events;
 use proptest::prelude::*;
+
+use super::*;
 
 fn count<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> u64 {
     let mut counter = EventCounter::default();
@@ -11,37 +13,6 @@ fn count<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> u64 {
 /// How many events parsing finds in the same bytes.
 fn read(bytes: &[u8]) -> u64 {
     events(bytes).len() as u64
-}
-
-fn event(name: &str, data: &str) -> ServerSentEvent {
-    ServerSentEvent {
-        name: name.into(),
-        data: data.into(),
-    }
-}
-
-#[test]
-fn fields_make_events() {
-    let text =
-        b"\xEF\xBB\xBF: a comment\nevent: patch\ndata: one\ndata:two\ndata:  three\nid: 7\n\n\
-        data\n\nevent: nothing\n\ndata: x\nunknown: y\nid: \0\n\ndata: never ended\n";
-    assert_eq!(
-        events(text),
-        [
-            event("patch", "one\ntwo\n three"),
-            event("message", ""),
-            event("message", "x"),
-        ]
-    );
-}
-
-#[test]
-fn every_line_end_ends_a_line() {
-    for end in ["\r", "\n", "\r\n"] {
-        let text = format!("data: a{end}data: b{end}{end}data: c{end}{end}");
-        let expected = [event("message", "a\nb"), event("message", "c")];
-        assert_eq!(events(text.as_bytes()), expected, "{end:?}");
-    }
 }
 
 #[test]

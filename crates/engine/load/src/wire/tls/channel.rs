@@ -2,10 +2,11 @@
 
 use std::fmt;
 
+use prony_traffic::{HttpVersion, ScenarioRequest};
+
 use super::Failure;
 use super::session::{Session, Turn};
-use crate::scenario::ScenarioRequest;
-use crate::tls::{HttpVersion, TlsClient};
+use crate::tls::TlsClient;
 use crate::wire::{Eaten, EndedResponse, Fault, Handshake, OnClose, Responses, Which, Wire};
 
 /// How many bytes of ciphertext may be unsent when more is encrypted.

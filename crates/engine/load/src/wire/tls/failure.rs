@@ -3,12 +3,13 @@
 use std::fmt;
 use std::time::Duration;
 
+use prony_traffic::HttpVersion;
 use rustls::pki_types::UnixTime;
 use rustls::{
     AlertDescription, CertificateError, Error, InvalidMessage, PeerIncompatible, PeerMisbehaved,
 };
 
-use crate::tls::{HttpVersion, is_authority};
+use crate::tls::is_authority;
 
 /// Why there is no TLS connection, or none any more.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -12,7 +12,9 @@ mod session;
 pub use channel::Channel;
 pub use failure::{ClientCertificate, Failure, FoundBy};
 
-use crate::tls::{HttpVersion, TlsVersion};
+use prony_traffic::HttpVersion;
+
+use crate::tls::TlsVersion;
 
 /// What client and server agreed on in a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use prony_traffic::HttpVersion;
 use rustls::client::{ClientConfig, UnbufferedClientConnection};
 use rustls::pki_types::ServerName;
 use rustls::unbuffered::{
@@ -12,7 +13,7 @@ use rustls::{HandshakeKind, ProtocolVersion};
 use super::incoming::Incoming;
 use super::outgoing::{Outgoing, Wanted};
 use super::{Agreement, Failure};
-use crate::tls::{HttpVersion, TlsVersion, iana_name};
+use crate::tls::{TlsVersion, iana_name};
 use crate::wire::Handshake;
 
 /// The most plaintext in a record.

@@ -7,10 +7,12 @@ use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 use std::thread;
 use std::time::Duration;
 
-use prony_load::{EventLoopChoice, Expectation, LoadPlan, SampleChoice, Sampling};
+use prony_load::{EventLoopChoice, LoadPlan, SampleChoice, Sampling};
 use prony_model::{LoadResult, Outcome, Seconds};
 use prony_testkit::slow_acceptor::slow_acceptor;
 use prony_testkit::until;
+use prony_traffic::Expected;
+use prony_traffic::expected::{Amount, BodyRules};
 
 use crate::plans::{self, assert_outcomes, even, get_from, plan_to};
 use crate::scripted::{After, ScriptedServer};
@@ -67,9 +69,12 @@ fn a_given_loop_or_length_needs_no_response() {
         }
     }
     // All responses are wrong, and shorter than the load expects.
-    let check = Arc::new(Expectation {
-        length: Some(100 * 1024),
-        ..Expectation::default()
+    let check = Arc::new(Expected {
+        body: BodyRules {
+            size: Some(Amount::exactly(100 * 1024)),
+            ..BodyRules::default()
+        },
+        ..Expected::default()
     });
     let choice = SampleChoice::AtRandom;
     let result = plans::load(

@@ -10,10 +10,11 @@ use prony_load::{EventLoopChoice, LoadError, LoadPlan, Progress, run};
 use prony_model::{Ended, LatencyHistogram, LoadResult, Outcome, Seconds};
 use prony_testkit::table::rows;
 use prony_testkit::{PATIENCE, contains, until};
+use prony_traffic::HttpVersion;
 use socket2::{Domain, Socket, Type};
 
 use crate::plans::{assert_outcomes, get_from, load, plan_to, shapes};
-use crate::scenarios::{Step, Steps};
+use crate::scenarios::{Step, flows_of};
 use crate::scripted::{After, HELLO, ScriptedServer};
 
 over_each_loop!(
@@ -213,7 +214,7 @@ fn the_warm_up_of_several_threads_is_counted_separately(event_loop: EventLoopCho
                 plan.load.warmup = Seconds::from_millis(100);
             });
             if let Some(steps) = &entries {
-                plan.request = Steps::of(&url, steps).request().0;
+                plan.request = flows_of(&url, steps, HttpVersion::Http1).0;
             }
             let case = format!(
                 "{:?}, {} entries",

@@ -3,11 +3,12 @@
 use std::io::Write;
 use std::time::Duration;
 
-use prony_load::{Conversation, EventLoopChoice, Keep, LoadPlan};
+use prony_load::{Conversation, Encoded, EventLoopChoice, LoadPlan};
 use prony_model::{Flows, LoadResult, Outcome};
+use prony_traffic::{HttpVersion, Keep};
 
 use crate::plans::{assert_outcomes, even, get_from, load, over_one_connection, shapes, summary};
-use crate::scenarios::{Step, Steps};
+use crate::scenarios::{Step, flows_of};
 use crate::scripted::{After, HELLO, ScriptedServer};
 
 over_each_loop!(
@@ -28,7 +29,7 @@ fn run(
     change: impl FnOnce(LoadPlan) -> LoadPlan,
 ) -> (LoadResult, Flows) {
     let url = format!("http://{}/", server.address());
-    let (request, _) = Steps::of(&url, steps).request();
+    let (request, _) = flows_of(&url, steps, HttpVersion::Http1);
     let result = load(&change(
         get_from(event_loop, server.address(), count).with(|plan| plan.request = request),
     ));
@@ -125,9 +126,10 @@ fn a_reset_ends_the_flow_and_the_next_one_begins_with_the_first_entry(event_loop
 fn a_conversation_refuses_flows() {
     let server = ScriptedServer::hello();
     let url = format!("http://{}/", server.address());
-    let (request, _) = Steps::of(&url, &[Step::GET; 3]).request();
+    let (request, _) = flows_of(&url, &[Step::GET; 3], HttpVersion::Http1);
     let endpoint = server.address().into();
-    let mut conversation = Conversation::of(&endpoint, &request, None, Duration::from_secs(30));
+    let sent = Encoded::of(&request).unwrap();
+    let mut conversation = Conversation::new(&endpoint, &sent, None, Duration::from_secs(30));
     let error = conversation.request().unwrap_err();
     assert_eq!(error.to_string(), "a flow of several requests needs a load");
     assert_eq!((conversation.connections(), server.requests()), (0, 0));

@@ -14,10 +14,11 @@ use prony_model::{Arrivals, Ended, LoadShape, Schedule, Seconds, parse_stages};
 use prony_testkit::connections::serve;
 use prony_testkit::table::rows;
 use prony_testkit::until;
+use prony_traffic::HttpVersion;
 
 use crate::parts_of::{Together, load, run_parts, through_json};
 use crate::plans::{assert_outcomes, get_from, summary};
-use crate::scenarios::{Step, Steps};
+use crate::scenarios::{Step, flows_of};
 use crate::scripted::{After, HELLO, ScriptedServer};
 
 over_each_loop!(
@@ -150,7 +151,7 @@ fn the_next_load_continues_after_the_flows_of_all_agents(event_loop: EventLoopCh
     let url = format!("http://{}/", server.address());
     // Each agent has a process, and so a scenario, of its own; none of them is the fleet's.
     let plan = || {
-        let (request, counts) = Steps::of(&url, &[Step::GET]).request();
+        let (request, counts) = flows_of(&url, &[Step::GET], HttpVersion::Http1);
         let plan = plan(event_loop, server.address(), 61);
         (plan.with(|plan| plan.request = request), counts)
     };

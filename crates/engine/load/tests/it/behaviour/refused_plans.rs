@@ -4,14 +4,14 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::time::Duration;
 
-use prony_load::wire::grpc::Call;
 use prony_load::{Batch, Batches, EventLoopChoice, LoadPlan};
 use prony_model::{Arrivals, LoadShape, Schedule, Seconds, Stage};
 use prony_testkit::contains;
 use prony_testkit::table::rows;
+use prony_traffic::{Call, HttpVersion};
 
 use crate::plans::{even, get_from, plan_to};
-use crate::scenarios::{Step, Steps};
+use crate::scenarios::{Step, flows_of};
 
 /// Changes a plan as a word says: `threads=2`.
 fn set(plan: &mut LoadPlan, word: &str) {
@@ -113,8 +113,8 @@ fn requests_in_flight_take_a_bounded_memory() {
 #[test]
 fn requests_in_flight_over_http2_are_streams() {
     let message = vec![b'b'; 100_000];
-    let call = Call::unary("/a.B/C", "localhost", &message);
-    let plan = plain().with(|plan| plan.request = call.encode().unwrap().into());
+    let call = Call::unary("/a.B/C", "localhost", message);
+    let plan = plain().with(|plan| plan.request = call.into());
     assert_refused(
         &plan,
         "pipeline=1001 | 1001 streams per connection are too many: at most 1000
@@ -148,7 +148,7 @@ fn plans_that_contradict_their_batches_are_refused() {
 
 #[test]
 fn plans_that_contradict_their_scenario_are_refused() {
-    let (request, _) = Steps::of("http://127.0.0.1:9/", &[Step::GET]).request();
+    let (request, _) = flows_of("http://127.0.0.1:9/", &[Step::GET], HttpVersion::Http1);
     let plan = plain().with(|plan| plan.request = request);
     assert_refused(
         &plan,

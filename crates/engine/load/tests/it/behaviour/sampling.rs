@@ -5,12 +5,11 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-use prony_load::{
-    EventLoopChoice, Expectation, LoadPlan, Mismatch, Response, ResponseCheck, SampleChoice,
-    Sampling,
-};
+use prony_load::{EventLoopChoice, LoadPlan, SampleChoice, Sampling};
 use prony_model::{Checked, Outcome, Seconds};
 use prony_testkit::contains;
+use prony_traffic::Expected;
+use prony_traffic::expected::{BodyContent, BodyRules, CountedDraws, LineOf};
 
 use crate::plans::{assert_outcomes, get_from, load, over_one_connection};
 use crate::scripted::{After, ScriptedServer};
@@ -45,18 +44,26 @@ fn plan(
     body: &[u8],
     choice: SampleChoice,
 ) -> LoadPlan {
-    let check = Expectation {
-        body: Some(body.to_vec()),
-        ..Expectation::default()
-    };
-    sampled(event_loop, server, 2_000, Arc::new(check), choice)
+    let check = Arc::new(expected(body));
+    sampled(event_loop, server, 2_000, check, choice)
+}
+
+fn expected(body: &[u8]) -> Expected {
+    let content = Some(BodyContent::Exact(body.to_vec()));
+    Expected {
+        body: BodyRules {
+            content,
+            ..BodyRules::default()
+        },
+        ..Expected::default()
+    }
 }
 
 fn sampled(
     event_loop: EventLoopChoice,
     server: &ScriptedServer,
     requests: u64,
-    check: Arc<dyn ResponseCheck>,
+    check: Arc<Expected>,
     choice: SampleChoice,
 ) -> LoadPlan {
     get_from(event_loop, server.address(), requests)
@@ -107,27 +114,14 @@ fn long_bodies_are_sampled_and_the_wrong_share_is_estimated(event_loop: EventLoo
     }
 }
 
-/// Every body must be [`SHORT`]; counts how often it compares one.
-#[derive(Default)]
-struct Counting(AtomicU64);
-
-impl ResponseCheck for Counting {
-    fn check(&self, response: &Response) -> Result<(), Mismatch> {
-        self.0.fetch_add(1, SeqCst);
-        let text = |body| String::from_utf8_lossy(body).into_owned();
-        if &response.body[..] == SHORT {
-            Ok(())
-        } else {
-            Err(Mismatch {
-                expected: text(SHORT),
-                received: text(&response.body),
-            })
-        }
-    }
-
-    fn body_length(&self) -> Option<u64> {
-        Some(SHORT.len() as u64)
-    }
+/// Every body must be [`SHORT`]; counts the right ones that were compared.
+fn counting() -> (Arc<Expected>, CountedDraws) {
+    let draws = CountedDraws::of(&LineOf::new("short", SHORT).unwrap());
+    let expected = Expected {
+        draws: Some(draws.clone()),
+        ..expected(SHORT)
+    };
+    (Arc::new(expected), draws)
 }
 
 fn every_nth_is_compared_and_all_lengths_are(event_loop: EventLoopChoice) {
@@ -140,8 +134,8 @@ fn every_nth_is_compared_and_all_lengths_are(event_loop: EventLoopChoice) {
         // Every second response is wrong.
         let server = server(SHORT, second, |number| number % 2 == 1);
         let choice = SampleChoice::EveryNth(NonZeroU64::new(every).unwrap());
-        let check = Arc::new(Counting::default());
-        let plan = sampled(event_loop, &server, 40, check.clone(), choice);
+        let (check, right) = counting();
+        let plan = sampled(event_loop, &server, 40, check, choice);
         let result = load(&over_one_connection(plan));
         assert_outcomes(&result, expected);
         let checked = Checked {
@@ -150,24 +144,24 @@ fn every_nth_is_compared_and_all_lengths_are(event_loop: EventLoopChoice) {
             every_body: false,
         };
         assert_eq!(result.checked, Some(checked), "every {every}");
-        assert_eq!(check.0.load(SeqCst), compared, "every {every}");
+        assert_eq!(right.counts(), [compared - wrong], "every {every}");
         if wrong > 0 {
             let detail = result.first_wrong.unwrap().detail;
-            contains(&detail, "got hello from prony!");
+            contains(&detail, "at byte 16: `!`");
         }
     }
 }
 
 fn even_rare_sampling_covers_the_measured_part(event_loop: EventLoopChoice) {
-    let check = Arc::new(Counting::default());
+    let (check, right) = counting();
     let choice = SampleChoice::EveryNth(NonZeroU64::MAX);
     let server = server(SHORT, WRONG, |_| false);
     let result = load(&over_one_connection(
-        sampled(event_loop, &server, 5, check.clone(), choice)
+        sampled(event_loop, &server, 5, check, choice)
             .with(|plan| plan.load.warmup = Seconds::from_millis(300)),
     ));
     assert_outcomes(&result, "5 ok");
-    assert_eq!(check.0.load(SeqCst), 2);
+    assert_eq!(right.counts(), [2]);
 }
 
 fn without_an_expected_response_nothing_is_compared(event_loop: EventLoopChoice) {

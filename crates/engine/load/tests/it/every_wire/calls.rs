@@ -1,9 +1,9 @@
 //! gRPC calls of every kind: both sides count the same messages, whichever side streams them.
 
 use bytes::{Buf, Bytes};
-use prony_load::wire::grpc::{Call, CallKind};
-use prony_load::{EventLoopChoice, WireRequest};
+use prony_load::EventLoopChoice;
 use prony_model::{Outcome, Protocol};
+use prony_traffic::{Base64, Call, CallKind, Scheme, Traffic};
 
 use super::server::CountingServer;
 use super::{GRPC, REQUESTS, over_each, plan};
@@ -44,15 +44,15 @@ pub fn call(
     protocol: Protocol,
     (kind, path): (CallKind, &str),
     messages: &[Vec<u8>],
-) -> WireRequest {
+) -> Traffic {
     let authority = server.address().to_string();
     let call = Call {
-        scheme: protocol.scheme(),
+        scheme: Scheme::of(protocol),
         kind,
-        messages,
-        ..Call::unary(path, &authority, &messages[0])
+        messages: messages.iter().cloned().map(Base64).collect(),
+        ..Call::unary(path, authority, "")
     };
-    call.encode().unwrap().into()
+    call.into()
 }
 
 /// One of the messages is longer than a frame and the window of a stream.

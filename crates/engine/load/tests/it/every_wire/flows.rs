@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use prony_load::{EventLoopChoice, Keep, LoadPlan};
+use prony_load::{EventLoopChoice, LoadPlan};
 use prony_model::{Ended, LoadResult, Outcome};
+use prony_traffic::Keep;
 
 use super::server::CountingServer;
 use super::{HTTP, REQUESTS, SHAPES, in_agents, loops_and_agents, over_each, plan};
 use crate::parts_of::load;
-use crate::scenarios::{Step, Steps};
+use crate::scenarios::{Step, flows_of};
 
 /// How many requests a flow has.
 const ENTRIES: u64 = 3;
@@ -55,34 +56,35 @@ fn check_flows(result: &LoadResult, name: &str) {
     assert!(flows.duration_ns.is_some(), "{name}");
     assert_eq!(flows.entries.len() as u64, ENTRIES, "{name}");
     for (number, entry) in flows.entries.iter().enumerate() {
-        assert_eq!(entry.name, format!("entry {number}"));
+        assert!(
+            entry.name.ends_with(&format!(" /flow/{number}")),
+            "{}",
+            entry.name
+        );
         let counts = (entry.requests, entry.outcomes[Outcome::Ok]);
         assert_eq!(counts, (REQUESTS, REQUESTS), "{name}: {}", entry.name);
     }
 }
 
-/// As the server sees it, each user goes through all entries in order, flow after flow.
+/// As the server sees it, each flow goes through all entries in order.
 fn check_order(targets: &[String], name: &str) {
-    let mut users: BTreeMap<&str, Vec<(u64, u64)>> = BTreeMap::new();
+    let mut flows: BTreeMap<&str, Vec<u64>> = BTreeMap::new();
     for target in targets {
-        let (path, query) = target.split_once('?').unwrap();
+        let (path, row) = target.split_once('?').unwrap();
         let entry = path.strip_prefix("/flow/").unwrap();
-        let (user, rest) = query.split_once('&').unwrap();
-        let (flow, _) = rest.split_once('&').unwrap();
-        let flow = flow.strip_prefix("flow=").unwrap();
-        let place = (flow.parse().unwrap(), entry.parse().unwrap());
-        users.entry(user).or_default().push(place);
+        flows.entry(row).or_default().push(entry.parse().unwrap());
     }
-    for (user, places) in users {
-        let in_order = (0..places.len() as u64).map(|at| (at / ENTRIES + 1, at % ENTRIES));
-        let is_in_order = places.iter().copied().eq(in_order);
-        assert!(is_in_order, "{name}: {user}: {places:?}");
+    for (row, entries) in flows {
+        assert!(
+            entries.iter().copied().eq(0..ENTRIES),
+            "{name}: {row}: {entries:?}"
+        );
     }
 }
 
 /// Each flow has its own number, whichever agent begins it: those of one process, from the first on.
 fn check_rows(targets: &[String], name: &str) {
-    let row = |target: &String| target.split_once("&row=").unwrap().1.parse().unwrap();
+    let row = |target: &String| target.split_once("?row=").unwrap().1.parse().unwrap();
     let rows: BTreeSet<u64> = targets.iter().map(row).collect();
     assert_eq!(rows, (0..REQUESTS).collect(), "{name}");
 }
@@ -103,12 +105,8 @@ fn every_shape_of_flows_works_over_every_wire_of_http() {
                 let waits = event_loop == EventLoopChoice::Epoll;
                 plan.flow_think_time = waits.then_some(think_time);
                 let of_agent = |_| {
-                    plan.clone().with(|plan| {
-                        plan.request = Steps::of(&url, &steps())
-                            .echoed_over(protocol.into())
-                            .request()
-                            .0
-                    })
+                    plan.clone()
+                        .with(|plan| plan.request = flows_of(&url, &steps(), protocol.into()).0)
                 };
                 let plans: Vec<_> = (0..agents).map(of_agent).collect();
                 let protocol = protocol.name();

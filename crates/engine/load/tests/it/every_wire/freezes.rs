@@ -5,8 +5,8 @@ use std::thread;
 use std::time::Duration;
 
 use prony_load::EventLoopChoice;
-use prony_load::wire::grpc::CallKind;
 use prony_model::{LatencyHistogram, Outcome, Protocol};
+use prony_traffic::CallKind;
 
 use super::server::{CountingServer, FREEZE};
 use super::{ALL, over_each, plan, request};

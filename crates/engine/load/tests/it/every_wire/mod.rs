@@ -11,9 +11,9 @@ mod streams;
 use std::thread;
 
 use prony_load::tls::{Offer, TlsSettings, Trust};
-use prony_load::wire::grpc::CallKind;
-use prony_load::{EventLoopChoice, LoadPlan, Order, RequestParts, RequestSet, WireRequest};
+use prony_load::{EventLoopChoice, LoadPlan};
 use prony_model::{Arrivals, Ended, LoadShape, Outcome, Protocol, Schedule, Seconds, Stage};
+use prony_traffic::{CallKind, Order, RequestParts, RequestSet, Traffic};
 
 use crate::parts_of::load;
 use server::CountingServer;
@@ -105,13 +105,12 @@ const SHAPES: [Shape; 10] = [
 ];
 
 /// A request with that path, or a call of that kind.
-fn request(server: &CountingServer, protocol: Protocol, kind: CallKind, path: &str) -> WireRequest {
+fn request(server: &CountingServer, protocol: Protocol, kind: CallKind, path: &str) -> Traffic {
     if protocol.is_grpc() {
         let method = (kind, &*format!("/{path}"));
         return calls::call(server, protocol, method, &[b"\x0a\x01x".to_vec()]);
     }
-    let set = RequestSet::from(parts(server, protocol, path));
-    set.encode(protocol.into()).unwrap()
+    Traffic::requests(parts(server, protocol, path), protocol.into()).unwrap()
 }
 
 fn parts(server: &CountingServer, protocol: Protocol, path: &str) -> RequestParts {
@@ -180,10 +179,10 @@ fn check(server: &CountingServer, plan: &LoadPlan, name: &str) {
 }
 
 /// Two different requests at random, which calls do not support.
-fn mix(server: &CountingServer, protocol: Protocol) -> WireRequest {
+fn mix(server: &CountingServer, protocol: Protocol) -> Traffic {
     let requests = ["hello", "flow/mix"].map(|path| parts(server, protocol, path));
     let set = RequestSet::new(requests.into(), Order::Random(vec![2, 1])).unwrap();
-    set.encode(protocol.into()).unwrap()
+    Traffic::requests(set, protocol.into()).unwrap()
 }
 
 #[test]
@@ -192,7 +191,7 @@ fn a_mix_works_over_every_wire_of_http() {
         let server = CountingServer::start(protocol);
         for event_loop in [EventLoopChoice::IoUring, EventLoopChoice::Epoll] {
             let mut plan = plan(&server, protocol, event_loop);
-            plan.request = mix(&server, protocol).into();
+            plan.request = mix(&server, protocol);
             let name = format!("a mix over {} and {event_loop}", protocol.name());
             check(&server, &plan, &name);
             let second = server.take_targets().len() as u64;

@@ -2,9 +2,9 @@
 
 use std::cell::OnceCell;
 
-use prony_load::wire::grpc::CallKind;
 use prony_load::{EventLoopChoice, LoadPlan};
 use prony_model::{Ended, LoadResult, Outcome, Protocol, Seconds};
+use prony_traffic::CallKind;
 
 use super::server::CountingServer;
 use super::{GRPC, HTTP, REQUESTS, in_agents, loops_and_agents, plan, request};

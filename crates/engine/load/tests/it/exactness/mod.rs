@@ -16,12 +16,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use prony_load::tls::{HttpVersion, Offer, TlsSettings, Trust};
-use prony_load::{HttpUrl, LoadPlan, MOST_PIPELINE, Request, RequestParts, RequestSet};
+use prony_load::tls::{Offer, TlsSettings, Trust};
+use prony_load::{LoadPlan, MOST_PIPELINE, Request};
 use prony_model::{LatencyHistogram, LoadShape, Outcome, Protocol, Seconds};
 use prony_reference::script::{Latencies, Script, even_arrivals};
 use prony_reference::{Config, Responded, ScriptedServer, Work};
 use prony_testkit::{connections, until};
+use prony_traffic::{HttpUrl, HttpVersion, RequestParts, Traffic};
 
 use crate::plans::{assert_outcome, even, load};
 
@@ -37,9 +38,9 @@ fn alone() -> MutexGuard<'static, ()> {
     MEASURING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn request_to(address: SocketAddr) -> (HttpUrl, Request) {
+fn request_to(address: SocketAddr) -> (HttpUrl, RequestParts) {
     let url: HttpUrl = format!("http://{address}/hello").parse().unwrap();
-    let request = Request::new("GET", &url, &[], b"").unwrap();
+    let request = RequestParts::new("GET", &url, &[], b"").unwrap();
     (url, request)
 }
 
@@ -86,14 +87,14 @@ fn over_http2(script: &Script, protocol: Protocol) -> Started {
     let (address, responded) = http2::serve(script, protocol);
     let url = format!("{}://{address}/hello", protocol.scheme());
     let parts = RequestParts::new("GET", &url.parse().unwrap(), &[], b"").unwrap();
-    let request = RequestSet::from(parts).encode(HttpVersion::Http2).unwrap();
+    let request = Traffic::requests(parts, HttpVersion::Http2).unwrap();
     let settings = TlsSettings {
         trust: Trust::Any,
         ..TlsSettings::default()
     };
     let client = settings.client("localhost", Offer::Only(HttpVersion::Http2));
     let plan = plan(address, RATE).with(|plan| {
-        plan.request = request.into();
+        plan.request = request;
         plan.tls = protocol.is_tls().then(|| client.unwrap());
         plan.load.connections = 4;
         plan.load.max_connections = Some(4);
@@ -321,7 +322,7 @@ fn serve_at_once(request: usize) -> SocketAddr {
 fn a_rate_beyond_one_thread_is_marked_with_evidence() {
     // Every port has five digits, and so all requests one length.
     let any = SocketAddr::from(([127, 0, 0, 1], 10_000));
-    let request = request_to(any).1.bytes().len();
+    let request = Request::of(&request_to(any).1).bytes().len();
     let plan = plan(serve_at_once(request), 20e6).with(|plan| {
         // A request every 50 ns.
         // There is always room for one more, so no request waits for a connection.

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
-use prony_load::tls::{HttpVersion, Offer, TlsSettings, TlsVersion, Trust, Versions};
+use prony_load::tls::{Offer, TlsSettings, TlsVersion, Trust, Versions};
 use prony_load::wire::Wire;
-use prony_load::wire::h1::{Collect, H1Wire};
+use prony_load::wire::h1::H1Wire;
 use prony_load::wire::tls::{Failure, FoundBy};
 use prony_testkit::contains;
+use prony_traffic::{Collect, HttpVersion};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair};
 use rustls::ContentType;
 use rustls::version::{TLS12, TLS13};

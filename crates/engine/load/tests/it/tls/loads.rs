@@ -10,6 +10,7 @@ use prony_load::tls::TlsSettings;
 use prony_load::{EventLoopChoice, LoadPlan, Request, exchange};
 use prony_model::{LoadResult, Outcome, Seconds};
 use prony_testkit::{connections, contains};
+use prony_traffic::RequestParts;
 use rustls::StreamOwned;
 use rustls::server::{ServerConfig, ServerConnection};
 use rustls::version::{TLS12, TLS13};
@@ -43,16 +44,16 @@ pub fn by_each_loop(plan: impl Fn() -> LoadPlan) -> [LoadResult; 2] {
     })
 }
 
-fn request(method: &str, body: &[u8]) -> Request {
+fn request(method: &str, body: &[u8]) -> RequestParts {
     let url = "http://localhost/".parse().unwrap();
-    Request::new(method, &url, &[], body).unwrap()
+    RequestParts::new(method, &url, &[], body).unwrap()
 }
 
 #[test]
 fn long_bodies_pass_both_ways() {
     let (certificate, long) = (Certificate::new(), vec![b'x'; 300_000]);
     let (request, response) = (request("POST", &long), response(&long));
-    let received = request.bytes().to_vec();
+    let received = Request::of(&request).bytes().to_vec();
     let address = serve(server(&certificate), move |mut stream| {
         let mut received = received.clone();
         loop {

@@ -12,11 +12,12 @@ mod stalls;
 use std::sync::Arc;
 
 use peer::*;
-use prony_load::tls::{HttpVersion, TlsSettings};
+use prony_load::tls::TlsSettings;
 use prony_load::wire::Wire;
 use prony_load::wire::h1::H1Wire;
 use prony_load::wire::tls::{Agreement, Channel};
 use prony_testkit::table::rows;
+use prony_traffic::HttpVersion;
 use rcgen::KeyPair;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;

@@ -3,13 +3,14 @@
 use std::io::{Read, Write};
 use std::sync::Arc;
 
-use prony_load::tls::{HttpVersion, Identity, Offer, TlsClient, TlsSettings, Trust};
-use prony_load::wire::h1::{Collect, H1Wire};
+use prony_load::Request;
+use prony_load::tls::{Identity, Offer, TlsClient, TlsSettings, Trust};
+use prony_load::wire::h1::H1Wire;
 use prony_load::wire::tls::{Channel, Failure};
 use prony_load::wire::{End, Fault, OnClose, Which, Wire};
-use prony_load::{Order, Request, RequestSet};
 pub use prony_testkit::certificate::Certificate;
 use prony_testkit::tls_server;
+use prony_traffic::{Collect, HttpVersion};
 use rcgen::{CertificateParams, KeyPair};
 use rustls::server::ServerConfig;
 use rustls::{ServerConnection, SupportedProtocolVersion};
@@ -71,8 +72,7 @@ pub fn client(settings: &TlsSettings) -> TlsClient {
 pub fn request_with(body: &[u8]) -> &'static [Request] {
     let url = "http://localhost/".parse().unwrap();
     let request = Request::new("POST", &url, &[], body).unwrap();
-    let set = RequestSet::new(vec![request], Order::InTurn).unwrap();
-    Box::leak(Box::new(set)).requests()
+    Box::leak(Box::new([request]))
 }
 
 /// The server's side.

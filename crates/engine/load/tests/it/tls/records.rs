@@ -1,8 +1,7 @@
 //! How bytes are split into records, and records into reads and writes.
 
-use prony_load::ScenarioRequest;
-use prony_load::wire::h1::Collect;
 use prony_load::wire::{Eaten, Fault, OnClose, Responses, Which, Wire};
+use prony_traffic::{Collect, ScenarioRequest};
 use proptest::prelude::*;
 use rustls::version::{TLS12, TLS13};
 

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
-use prony_load::tls::{HttpVersion, Identity, Offer, TlsSettings, TlsVersion, Trust, Versions};
+use prony_load::tls::{Identity, Offer, TlsSettings, TlsVersion, Trust, Versions};
 use prony_testkit::contains;
 use prony_testkit::table::rows;
+use prony_traffic::HttpVersion;
 
 use super::peer::{Certificate, identity, trusts_any};
 

@@ -5,9 +5,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 
-use prony_load::tls::{HttpVersion, Offer};
+use prony_load::tls::Offer;
 use prony_load::{LoadPlan, negotiate};
 use prony_model::{LoadResult, Outcome, Seconds};
+use prony_traffic::HttpVersion;
 use rustls::version::{TLS12, TLS13};
 use rustls::{ContentType, ServerConfig};
 

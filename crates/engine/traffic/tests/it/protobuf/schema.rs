@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use prony_load::wire::grpc::CallKind;
 use prony_testkit::contains;
 use prony_testkit::table::rows;
+use prony_traffic::CallKind;
 use prony_traffic::protobuf::Schema;
 
 use crate::protobuf::hostile::{descriptor_set, without_file};

@@ -2,8 +2,8 @@
 
 use std::io::Write as _;
 
-use prony_load::Keep;
 use prony_testkit::table::rows;
+use prony_traffic::Keep;
 
 use crate::users::{Client, Given, client, client_with, scenario};
 

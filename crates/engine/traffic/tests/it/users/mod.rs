@@ -13,10 +13,10 @@ mod sources;
 use std::path::Path;
 use std::time::Duration;
 
-use prony_load::tls::HttpVersion;
-use prony_load::wire::h1::{Collect, Keep as _};
-use prony_load::{FlowShare, Keep, Rejection, Reply, Scenario, ScenarioRequest, Turn, User};
-use prony_traffic::{HurlScenario, Sources, SourcesError};
+use prony_traffic::{
+    Collect, FlowShare, HttpVersion, HurlScenario, Keep, Rejection, Reply, ScenarioRequest,
+    Sources, SourcesError, Turn, User,
+};
 
 /// The start of every file: its server, `http://a`.
 const FILE: &str = "test.hurl";
@@ -103,8 +103,7 @@ struct Given {
     status: u16,
     http: HttpVersion,
     minor: u8,
-    /// A line each.
-    fields: Vec<u8>,
+    fields: Vec<(String, Vec<u8>)>,
     body: Vec<u8>,
 }
 
@@ -140,8 +139,8 @@ impl Given {
     }
 
     fn field(mut self, name: &str, value: impl AsRef<[u8]>) -> Self {
-        let line = [name.as_bytes(), b": ", value.as_ref(), b"\r\n"];
-        self.fields.extend(line.concat());
+        let value = value.as_ref().to_vec();
+        self.fields.push((name.to_owned(), value));
         self
     }
 
@@ -152,17 +151,21 @@ impl Given {
             Keep::All => u64::MAX,
         };
         let mut collect = Collect::of_bodies_up_to(longest);
-        let line = format!("HTTP/1.{} {} x\r\n", self.minor, self.status);
-        let head = [line.as_bytes(), &self.fields, b"\r\n"].concat();
-        collect.head(&head);
-        collect.body(&self.body);
+        collect.begin_head(self.status);
+        if self.minor == 0 {
+            collect.set_http10();
+        }
+        for (name, value) in &self.fields {
+            collect.add_field(name.as_bytes(), value);
+        }
+        collect.add_body(&self.body);
         Some(collect)
     }
 }
 
 /// A user, whose server is the test.
 struct Client<'a> {
-    user: Box<dyn User + 'a>,
+    user: User<'a>,
     keep: Keep,
 }
 
@@ -177,7 +180,7 @@ impl<'a> Client<'a> {
     }
 
     fn seeded(scenario: &'a HurlScenario, seed: u64) -> Self {
-        let mut user = scenario.user(0, seed, FlowShare::ALL);
+        let mut user = scenario.user(seed, FlowShare::ALL);
         user.begin();
         Self {
             user,

@@ -135,7 +135,7 @@ fn options_change_header_fields() {
          GET http://a/\nX: 1\nX: 2\n[Options]\nheader: X: 3\n",
         &[("v", "3")],
     );
-    let codings = format!("accept-encoding: {}", prony_load::ALL_CODINGS);
+    let codings = format!("accept-encoding: {}", prony_traffic::ALL_CODINGS);
     let is_own =
         |line: &&String| !line.starts_with("accept: ") && !line.starts_with("user-agent: ");
     let fields =

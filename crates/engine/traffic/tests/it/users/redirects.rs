@@ -1,7 +1,7 @@
 //! Redirects that an entry follows.
 
-use prony_load::{Keep, Scenario};
 use prony_testkit::table::rows;
+use prony_traffic::Keep;
 
 use crate::users::{Given, Sent, client, client_with, scenario};
 

@@ -1,6 +1,5 @@
 //! What is sent: templates in every part of a request, and what is prepared once.
 
-use prony_load::Scenario;
 use prony_testkit::table::rows;
 
 use crate::users::{Client, Given, Sent, client, in_folder, scenario_of, scenario_with, sent};

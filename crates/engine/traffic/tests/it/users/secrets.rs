@@ -1,6 +1,5 @@
 //! No message shows a secret.
 
-use prony_load::Scenario;
 use prony_testkit::table::rows;
 use prony_testkit::{contains, lacks};
 use prony_traffic::{HurlScenario, Secrets, Sources};

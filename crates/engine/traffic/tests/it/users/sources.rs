@@ -2,14 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use prony_load::{FlowShare, Scenario, User};
 use prony_testkit::table::rows;
-use prony_traffic::{HurlScenario, RandomRange, Sources, SourcesError};
+use prony_traffic::{FlowShare, HurlScenario, RandomRange, Sources, SourcesError, User};
 
 use crate::users::{Client, Given, client_with, paths, scenario_of, sources};
 
 /// The paths of as many flows of a user whose file has one entry.
-fn paths_of(mut user: Box<dyn User + '_>, flows: usize) -> Vec<String> {
+fn paths_of(mut user: User<'_>, flows: usize) -> Vec<String> {
     let path = |_| {
         user.begin();
         user.next();
@@ -19,7 +18,7 @@ fn paths_of(mut user: Box<dyn User + '_>, flows: usize) -> Vec<String> {
 }
 
 fn paths_of_agent(scenario: &HurlScenario, share: FlowShare, flows: usize) -> Vec<String> {
-    paths_of(scenario.user(share.agent, 1, share), flows)
+    paths_of(scenario.user(1, share), flows)
 }
 
 /// The paths of as many flows of `GET http://a/PATH`, by one user.
@@ -123,7 +122,7 @@ fn flows_of_other_processes_are_left_out() {
         paths_of_agent(&scenario, FlowShare::ALL, 2),
         ["a100", "b101"]
     );
-    scenario.skip_flows(5);
+    scenario.sources().skip_flows(5);
     assert_eq!(paths_of_agent(&scenario, FlowShare::ALL, 1), ["b107"]);
     let (agent, agents) = (1, 2);
     let paths = paths_of_agent(&begin_with(8), FlowShare { agent, agents }, 2);
@@ -158,7 +157,7 @@ fn rows_and_counters_stay_together_for_the_users_of_all_threads() {
     sources.add_csv(more.as_bytes()).unwrap();
     sources.add_counter("n", 0).unwrap();
     let scenario = scenario_of("GET http://a/{{a}}/{{b}}/{{n}}\n", sources);
-    let paths = |user| paths_of(scenario.user(0, user, FlowShare::ALL), 5_000);
+    let paths = |user| paths_of(scenario.user(user, FlowShare::ALL), 5_000);
     let paths = std::thread::scope(|scope| {
         let threads = [0, 1, 2, 3].map(|user| scope.spawn(move || paths(user)));
         threads.map(|thread| thread.join().unwrap()).concat()

@@ -21,9 +21,9 @@ pub(super) fn segments(
         return Ok(Vec::new());
     };
     let target = server.target(task).map_err(|error| error.to_string())?;
-    let (_, encoded) = request.encode(&target.authority)?;
+    let (_, traffic) = request.encode(&target.authority)?;
     let (endpoint, client) = (target.address.into(), target.client.as_ref());
-    let counted = segments_of(&endpoint, &encoded, client, REQUESTS, RESPONSE_TIMEOUT);
+    let counted = segments_of(&endpoint, &traffic, client, REQUESTS, RESPONSE_TIMEOUT);
     if task.workload.log_lines() > 0 {
         settle_quiet(server);
     }

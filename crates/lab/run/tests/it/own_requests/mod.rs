@@ -74,7 +74,7 @@ fn wrong_responses_are_reported_without_secrets() {
         r#"
         status = [200, 201]\nbody = { json_path = { "$.items[1]" = 3 } } | expected $.items[1] = 3, got $.items[1] = 2
         status = [200, 201]\nbody = { json_path = { "$.user" = "bob" } } | expected $.user = "bob", got $.user = "***"
-        status = [201, 404] | expected status 201 or 404, got status 200 with `{\"id\":
+        status = [201, 404] | expected status 201 or 404, got 200: {\"id\":
         "#,
     ) {
         every_way(|protocol, event_loop| {

@@ -5,11 +5,12 @@ mod server;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use prony_load::{Accepted, EventLoopChoice, LoadPlan, ResponseCheck, SampleChoice};
+use prony_load::{EventLoopChoice, LoadPlan, SampleChoice};
 use prony_model::{LoadResult, Outcome};
-use prony_run::{ExpectedResponse, PreparedRequest, Workload};
+use prony_run::{PreparedRequest, Workload};
 use prony_testkit::table::rows;
 use prony_testkit::{contains, lacks, starts_with};
+use prony_traffic::{Accepted, Expected};
 use tempfile::TempDir;
 
 use crate::sending::{converse, every_way, prepared};
@@ -39,7 +40,7 @@ impl Case {
         Self { folder, workload }
     }
 
-    fn prepared(&self) -> Result<(PreparedRequest, ExpectedResponse), String> {
+    fn prepared(&self) -> Result<(PreparedRequest, Expected), String> {
         prepared(&self.workload, self.folder.path())
     }
 

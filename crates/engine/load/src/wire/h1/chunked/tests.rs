@@ -1,7 +1,8 @@
+use prony_traffic::Collect;
 use proptest::prelude::*;
 
 use crate::wire::OnClose;
-use crate::wire::h1::{Collect, Malformed, RequestKind, ResponseReader};
+use crate::wire::h1::{Malformed, RequestKind, ResponseReader};
 
 /// The body of a response whose head announces chunks and whose server closes after these pieces; `Ok(None)` if it is
 /// cut short.

@@ -1,7 +1,7 @@
+use prony_traffic::{Collect, LONGEST_BODY, Response};
+
 use super::*;
-use crate::response::LONGEST_BODY;
-use crate::response::Response;
-use crate::wire::h1::{Collect, Ignore};
+use crate::wire::h1::Ignore;
 use proptest::prelude::*;
 
 const CHUNKED: &str = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX: y\r\n\r\n\

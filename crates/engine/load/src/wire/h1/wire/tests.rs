@@ -1,16 +1,15 @@
 use super::*;
-use crate::request::{Order, Request, RequestSet};
+use crate::request::Request;
 use crate::wire::OtherProtocol;
 
 const RESPONSE: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 
-fn set(methods: &[&str]) -> RequestSet {
+fn set(methods: &[&str]) -> Vec<Request> {
     let url = "http://a/".parse().unwrap();
-    let requests = methods
-        .iter()
+    let requests = methods.iter();
+    requests
         .map(|method| Request::new(method, &url, &[], b"").unwrap())
-        .collect();
-    RequestSet::new(requests, Order::InTurn).unwrap()
+        .collect()
 }
 
 fn number(number: usize) -> Which {
@@ -29,8 +28,8 @@ fn whole(wire: &mut H1Wire<'_>, bytes: &[u8]) -> Option<(u16, u64, usize)> {
 #[test]
 fn a_request_is_sent_in_pieces_and_repeatedly() {
     let set = set(&["GET"]);
-    let request = set.requests()[0].bytes();
-    let mut wire = H1Wire::new(set.requests(), false);
+    let request = set[0].bytes();
+    let mut wire = H1Wire::new(&set, false);
     assert!(wire.unsent().is_empty());
     for _ in 0..2 {
         wire.request(number(0));
@@ -64,7 +63,7 @@ fn a_long_body_of_a_user_is_sent_whole_and_is_not_copied() {
     let own = |body: &[u8]| {
         let parts = RequestParts::new("POST", &url, &[], body).unwrap();
         (
-            parts.http1().bytes().to_vec(),
+            Request::of(&parts).bytes().to_vec(),
             ScenarioRequest::new(parts).unwrap(),
         )
     };
@@ -93,8 +92,8 @@ fn a_long_body_of_a_user_is_sent_whole_and_is_not_copied() {
 #[test]
 fn a_request_is_unsent_until_its_first_byte_is() {
     let set = set(&["GET"]);
-    let length = set.requests()[0].bytes().len();
-    let mut wire = H1Wire::new(set.requests(), false);
+    let length = set[0].bytes().len();
+    let mut wire = H1Wire::new(&set, false);
     (0..3).for_each(|_| wire.request(number(0)));
     assert_eq!(wire.unsent_requests(), 3);
     for (sent, unsent) in [(1, 2), (length - 1, 2), (1, 1), (length, 0)] {
@@ -106,8 +105,8 @@ fn a_request_is_unsent_until_its_first_byte_is() {
 #[test]
 fn several_requests_are_sent_together_and_their_responses_read_in_order() {
     let set = set(&["GET", "HEAD"]);
-    let bytes = |number: usize| set.requests()[number].bytes();
-    let mut wire = H1Wire::new(set.requests(), false);
+    let bytes = |number: usize| set[number].bytes();
+    let mut wire = H1Wire::new(&set, false);
     wire.request(number(0));
     wire.sent(3);
     wire.request(number(1));
@@ -132,7 +131,7 @@ fn several_requests_are_sent_together_and_their_responses_read_in_order() {
 #[test]
 fn the_last_request_of_a_connection_says_so() {
     let set = set(&["GET"]);
-    let mut wire = H1Wire::new(set.requests(), false);
+    let mut wire = H1Wire::new(&set, false);
     wire.request(Which {
         number: 0,
         last: true,
@@ -145,7 +144,7 @@ fn the_last_request_of_a_connection_says_so() {
 fn unexpected_bytes_are_a_fault() {
     let excess = Fault::H1(Malformed::ExcessBytes);
     let set = set(&["GET"]);
-    let mut wire = H1Wire::new(set.requests(), false);
+    let mut wire = H1Wire::new(&set, false);
     assert_eq!(wire.eat(RESPONSE, &mut Ignore), Err(excess.clone()));
     wire.request(number(0));
     assert_eq!(
@@ -165,7 +164,7 @@ fn an_unexpected_start_of_another_protocol_is_named() {
         (&b"\0\0\0\x04\0\0\0\0\0"[..], OtherProtocol::Http2),
         (b"\x15\x03\x01\0\x02\x02\n", OtherProtocol::Tls),
     ] {
-        let mut wire = H1Wire::new(set.requests(), false);
+        let mut wire = H1Wire::new(&set, false);
         let fault = Fault::H1(other.into());
         assert_eq!(wire.eat(bytes, &mut Ignore), Err(fault));
     }
@@ -174,7 +173,7 @@ fn an_unexpected_start_of_another_protocol_is_named() {
 #[test]
 fn an_unexpected_408_is_an_orderly_end() {
     let set = set(&["GET"]);
-    let mut wire = H1Wire::new(set.requests(), false);
+    let mut wire = H1Wire::new(&set, false);
     let notice = b"HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n";
     for bytes in [&notice[..], b"HTTP/1.0 408"] {
         let fault = wire.eat(bytes, &mut Ignore).unwrap_err();
@@ -195,7 +194,7 @@ fn an_unexpected_408_is_an_orderly_end() {
 #[test]
 fn bytes_after_a_2xx_to_connect_belong_to_the_tunnel() {
     let set = set(&["CONNECT", "GET"]);
-    let mut wire = H1Wire::new(set.requests(), false);
+    let mut wire = H1Wire::new(&set, false);
     wire.request(number(0));
     let tunnel = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nSSH-2.0-x\r\n";
     let eaten = wire.eat(tunnel, &mut Ignore).unwrap();
@@ -229,7 +228,7 @@ impl Responses for Events {
 #[test]
 fn events_are_counted_over_the_pieces_of_a_response() {
     let set = set(&["GET"]);
-    let mut wire = H1Wire::new(set.requests(), true);
+    let mut wire = H1Wire::new(&set, true);
     wire.request(number(0));
     let body = "data: a\n\ndata: b\n\n";
     let response = format!(

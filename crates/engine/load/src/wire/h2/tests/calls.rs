@@ -1,9 +1,10 @@
 //! Responses to gRPC calls.
 
+use prony_traffic::{Call, CallKind};
 use proptest::prelude::*;
 
 use super::*;
-use crate::wire::grpc::{Call, CallKind, Malformed as Broken};
+use crate::wire::grpc::Malformed as Broken;
 
 /// Frames of [`written`], with abbreviations.
 fn grpc(frames: &str) -> Vec<u8> {
@@ -13,12 +14,11 @@ fn grpc(frames: &str) -> Vec<u8> {
 }
 
 fn call_of(kind: CallKind, message: &[u8]) -> [StreamRequest; 1] {
-    let messages = [message.to_vec()];
     let call = Call {
         kind,
-        ..Call::unary("/prony.echo.v1.Echo/Unary", "localhost", &messages[0])
+        ..Call::unary("/prony.echo.v1.Echo/Unary", "localhost", message)
     };
-    [call.encode().unwrap()]
+    [StreamRequest::of_call(&call).unwrap()]
 }
 
 fn call() -> [StreamRequest; 1] {

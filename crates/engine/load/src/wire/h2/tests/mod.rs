@@ -10,11 +10,10 @@ mod streams;
 use frames::*;
 use http::Method;
 use prony_testkit::table::rows;
+use prony_traffic::{Collect, Response};
 
 use super::hpack::{Decoder, Fields};
 use super::{ErrorCode, H2Wire, Kind, MAX_BLOCK, MAX_FRAME, Malformed, StreamRequest};
-use crate::Response;
-use crate::wire::h1::Collect;
 use crate::wire::{End, Fault, OnClose, Responses, Which, Whole, Wire};
 
 const HEADER_TABLE_SIZE: u16 = 0x1;

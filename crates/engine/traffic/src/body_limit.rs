@@ -2,12 +2,12 @@
 
 /// The longest body to keep whole. Of a longer one it keeps one byte more, to show that it is longer.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct BodyLimit(pub(super) usize);
+pub struct BodyLimit(pub usize);
 
 impl BodyLimit {
     /// Adds the next piece to a body, as far as it is kept.
     #[inline]
-    pub(super) fn add(self, body: &mut Vec<u8>, piece: &[u8]) {
+    pub fn add(self, body: &mut Vec<u8>, piece: &[u8]) {
         let room = (self.0 + 1).saturating_sub(body.len());
         body.extend_from_slice(&piece[..room.min(piece.len())]);
     }

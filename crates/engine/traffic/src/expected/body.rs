@@ -1,61 +1,50 @@
 //! Checks a body without its codings.
 
-use prony_load::{LONGEST_BODY, Mismatch, same_bytes};
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::json_path::PathRule;
 use super::messages::Messages;
 use super::rules::{self, Amount, Pattern};
 use super::schema::Schema;
-use super::{ExpectedContent, LineOf, Patch};
-use crate::files::{AssetError, Files};
+use super::{LineOf, Patch};
 use crate::json::{Json, difference, parsed};
-use crate::workload::Exchange;
+use crate::response::{LONGEST_BODY, Mismatch, same_bytes};
 
-/// What the body must be, with the content of the files that the workload names. Everything is checked.
-#[derive(Clone, Debug, Default)]
-pub(super) struct BodyCheck {
-    pub(super) content: Option<BodyContent>,
-    pub(super) size: Option<Amount>,
-    pub(super) json: Option<Json>,
-    pub(super) json_path: Vec<PathRule>,
-    pub(super) schema: Option<Schema>,
-    pub(super) matches: Vec<Pattern>,
-    pub(super) contains: Vec<String>,
+/// What a body must be. Everything is checked.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct BodyRules {
+    /// The whole of it.
+    pub content: Option<BodyContent>,
+    /// How many bytes it has.
+    pub size: Option<Amount>,
+    /// A JSON value that it equals.
+    pub json: Option<Json>,
+    /// What JSONPaths select in it.
+    pub json_path: Vec<PathRule>,
+    /// A JSON Schema that it satisfies.
+    pub schema: Option<Schema>,
+    /// Regular expressions that match somewhere in it.
+    pub matches: Vec<Pattern>,
+    /// Texts that occur in it.
+    pub contains: Vec<String>,
 }
 
 /// The whole body.
-#[derive(Clone, Debug)]
-pub(super) enum BodyContent {
-    Exact(Vec<u8>),
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BodyContent {
+    /// These bytes.
+    Exact(#[serde(with = "crate::base64")] Vec<u8>),
+    /// One line of a file, drawn for each request.
     LineOf(LineOf),
+    /// One event of Datastar.
     Patch(Patch),
+    /// The messages of a gRPC stream.
     Messages(Messages),
 }
 
-impl BodyCheck {
-    pub(super) fn new(workload: Exchange<'_>, files: &Files) -> Result<Self, AssetError> {
-        let Some(expected) = &workload.response.body else {
-            return Ok(Self::default());
-        };
-        let id = workload.id;
-        let content = expected.content.as_ref();
-        let schema = expected.schema.as_ref();
-        Ok(Self {
-            content: content
-                .map(|content| BodyContent::new(content, id, files))
-                .transpose()?,
-            size: expected.size,
-            json: expected.json.clone(),
-            json_path: expected.json_path.clone(),
-            schema: schema
-                .map(|schema| Schema::new(schema, id, files))
-                .transpose()?,
-            matches: expected.matches.clone(),
-            contains: expected.contains.clone(),
-        })
-    }
-
+impl BodyRules {
     pub(super) fn check(&self, body: &[u8]) -> Result<(), Mismatch> {
         if let Some(content) = &self.content {
             content.check(body)?;
@@ -131,25 +120,6 @@ impl BodyCheck {
 }
 
 impl BodyContent {
-    fn new(content: &ExpectedContent, id: &str, files: &Files) -> Result<Self, AssetError> {
-        let read = |name: &str| files.asset(id, name);
-        Ok(match content {
-            ExpectedContent::Text(text) => Self::Exact(text.clone().into_bytes()),
-            ExpectedContent::Message(message) => Self::Exact(message.encode()),
-            ExpectedContent::Messages(stream) => Self::Messages(Messages::new(stream)),
-            ExpectedContent::Asset(name) => Self::Exact(read(name)?.content),
-            ExpectedContent::DatastarPatchOf(name) => Self::Patch(Patch::of(&read(name)?.content)),
-            ExpectedContent::LineOf(name) => {
-                let file = read(name)?;
-                let lines = LineOf::new(name, &file.content).ok_or(AssetError::NoLines {
-                    workload: id.to_owned(),
-                    path: file.path,
-                })?;
-                Self::LineOf(lines)
-            }
-        })
-    }
-
     fn check(&self, body: &[u8]) -> Result<(), Mismatch> {
         match self {
             Self::Exact(expected) => same_bytes(expected, body),

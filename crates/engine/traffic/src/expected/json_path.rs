@@ -2,18 +2,19 @@
 
 use std::fmt;
 
-use prony_load::Mismatch;
 use serde::de::value::{MapAccessDeserializer, SeqAccessDeserializer};
 use serde::de::{Error, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use serde_json_path::JsonPath;
 
 use super::rules::{Amount, Pattern};
 use crate::json::{Json, difference, from_toml, shown};
+use crate::response::Mismatch;
 
 /// A JSONPath, and what it must select.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "(String, PathTests)", into = "(String, PathTests)")]
 pub struct PathRule {
     text: String,
     path: JsonPath,
@@ -21,12 +22,13 @@ pub struct PathRule {
 }
 
 /// What a JSONPath must select: `7`, or `{ matches = "^a" }`. There is at least one test.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct PathTests(pub(super) Vec<PathTest>);
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(into = "TestFields")]
+pub struct PathTests(Vec<PathTest>);
 
 /// A test of what a JSONPath selects.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum PathTest {
+enum PathTest {
     Equals(Json),
     Matches(Pattern),
     Exists(bool),
@@ -34,13 +36,28 @@ pub(super) enum PathTest {
 }
 
 /// The tests of a table.
-#[derive(Deserialize)]
+#[derive(Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TestFields {
     json: Option<Json>,
     matches: Option<Pattern>,
     exists: Option<bool>,
     count: Option<Amount>,
+}
+
+impl From<PathTests> for TestFields {
+    fn from(tests: PathTests) -> Self {
+        let mut fields = Self::default();
+        for test in tests.0 {
+            match test {
+                PathTest::Equals(json) => fields.json = Some(json),
+                PathTest::Matches(pattern) => fields.matches = Some(pattern),
+                PathTest::Exists(exists) => fields.exists = Some(exists),
+                PathTest::Count(amount) => fields.count = Some(amount),
+            }
+        }
+        fields
+    }
 }
 
 impl<'de> Deserialize<'de> for PathTests {
@@ -106,11 +123,25 @@ impl<'de> Visitor<'de> for ValueOrTests {
     }
 }
 
+impl TryFrom<(String, PathTests)> for PathRule {
+    type Error = String;
+
+    fn try_from((text, tests): (String, PathTests)) -> Result<Self, String> {
+        Self::new(text, tests)
+    }
+}
+
+impl From<PathRule> for (String, PathTests) {
+    fn from(rule: PathRule) -> Self {
+        (rule.text, rule.tests)
+    }
+}
+
 impl PathRule {
     /// # Errors
     ///
     /// If `text` is not a JSONPath.
-    pub(super) fn new(text: String, tests: PathTests) -> Result<Self, String> {
+    pub fn new(text: String, tests: PathTests) -> Result<Self, String> {
         match JsonPath::parse(&text) {
             Ok(path) => Ok(Self { text, path, tests }),
             Err(error) => Err(format!(
@@ -119,11 +150,6 @@ impl PathRule {
                 error.position()
             )),
         }
-    }
-
-    /// The path and the tests.
-    pub(super) fn parts(&self) -> (&str, &PathTests) {
-        (&self.text, &self.tests)
     }
 
     pub(super) fn check(&self, body: &Value) -> Result<(), Mismatch> {

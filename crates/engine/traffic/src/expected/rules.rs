@@ -2,11 +2,12 @@
 
 use std::fmt;
 
-use prony_load::{Mismatch, excerpt};
 use regex::bytes::Regex;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Error, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::response::{Mismatch, excerpt};
 
 /// A regular expression.
 #[derive(Clone, Debug)]
@@ -82,30 +83,33 @@ fn received(body: &[u8]) -> String {
 }
 
 /// How many there are: `123`, or `{ min = 1, max = 5 }`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Amount {
     min: u64,
     max: Option<u64>,
 }
 
 impl Amount {
+    /// This one alone.
+    pub fn exactly(count: u64) -> Self {
+        Self {
+            min: count,
+            max: Some(count),
+        }
+    }
+
     /// From `min` on, and up to `max` if there is one.
     ///
     /// # Errors
     ///
     /// If none is.
-    pub(super) fn within(min: u64, max: Option<u64>) -> Result<Self, String> {
+    fn within(min: u64, max: Option<u64>) -> Result<Self, String> {
         match max {
             Some(max) if min > max => {
                 Err(format!("`min` is {min}, which is more than `max`, {max}"))
             }
             _ => Ok(Self { min, max }),
         }
-    }
-
-    /// The smallest.
-    pub(super) fn min(self) -> u64 {
-        self.min
     }
 
     /// Whether `count` is such an amount.
@@ -176,10 +180,7 @@ impl<'de> Visitor<'de> for NumberOrLimits {
     fn visit_i64<E: Error>(self, number: i64) -> Result<Amount, E> {
         let number = u64::try_from(number);
         let number = number.map_err(|_| E::custom("a number below 0 is no amount"))?;
-        Ok(Amount {
-            min: number,
-            max: Some(number),
-        })
+        Ok(Amount::exactly(number))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Amount, A::Error> {

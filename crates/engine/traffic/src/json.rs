@@ -1,12 +1,13 @@
-//! JSON in workload files, and how two values differ.
+//! JSON in files that are TOML, and how two values differ.
 
 use std::fmt::Write;
 
-use prony_load::{Mismatch, excerpt};
 use prony_model::without_mark;
 use serde::de::Error;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
+
+use crate::response::{Mismatch, excerpt};
 
 /// The most characters of a value that a message shows.
 const SHOWN: usize = 60;
@@ -88,6 +89,13 @@ impl<'de> Deserialize<'de> for SentJson {
     }
 }
 
+/// As its text: the document around it may be nested less deeply than bodies.
+impl Serialize for Json {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.serialize_str(&self.text)
+    }
+}
+
 impl<'de> Deserialize<'de> for Json {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Self::of(toml::Value::deserialize(deserializer)?).map_err(D::Error::custom)
@@ -97,7 +105,7 @@ impl<'de> Deserialize<'de> for Json {
 /// # Errors
 ///
 /// If it is a number that JSON does not have.
-pub(crate) fn from_toml(value: toml::Value) -> Result<Value, String> {
+pub fn from_toml(value: toml::Value) -> Result<Value, String> {
     Ok(match value {
         toml::Value::String(text) => Value::String(text),
         toml::Value::Integer(number) => Value::from(number),

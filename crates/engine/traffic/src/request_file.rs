@@ -12,11 +12,11 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value};
 
-use crate::request::{RequestError, RequestParts};
-use crate::target::HttpUrl;
+use crate::parts::{RequestError, RequestParts};
+use crate::url::HttpUrl;
 
 /// The longest file of requests, in bytes: all of them are held in memory.
-pub const LONGEST_REQUEST_FILE: u64 = 256 * 1024 * 1024;
+const LONGEST_REQUEST_FILE: u64 = 256 * 1024 * 1024;
 
 const FIELDS: [&str; 6] = ["method", "path", "url", "headers", "body", "body_base64"];
 
@@ -50,7 +50,7 @@ impl RequestFile {
     ///
     /// # Errors
     ///
-    /// If the file cannot be read, is longer than [`LONGEST_REQUEST_FILE`], or has a line that is not a valid request
+    /// If the file cannot be read, is longer than 256 MiB, or has a line that is not a valid request
     /// to the one server; the error names the line and the field.
     pub fn read(
         file: impl BufRead,

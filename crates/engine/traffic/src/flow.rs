@@ -1,42 +1,81 @@
-//! Scenarios: what users send if a request may depend on earlier responses.
+//! Flows: what users send if a request may depend on earlier responses, or differs from the one before.
 
 use std::net::IpAddr;
 use std::time::Duration;
 
 use http::{HeaderName, HeaderValue, Method};
 use prony_model::Outcome;
+use serde::{Deserialize, Serialize};
 
-use crate::document::{NotPortable, Portable};
-use crate::request::{RequestError, RequestParts};
-use crate::tls::HttpVersion;
-use crate::wire::h1::Collect;
-use crate::wire::h2::StreamRequest;
+use crate::collect::Collect;
+use crate::http_version::HttpVersion;
+use crate::one_request::{OneRequest, OneUser};
+use crate::parts::{RequestError, RequestParts};
+use crate::prepare::HurlScenario;
+use crate::sources::Sources;
+use crate::user::HurlUser;
 
 /// What each user of a load does: several requests in an order, and then again from the first. One pass is a flow.
-pub trait Scenario: Send + Sync {
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Scenario {
+    /// The requests of a Hurl file.
+    Hurl(HurlScenario),
+    /// One request whose values differ.
+    One(OneRequest),
+}
+
+impl From<HurlScenario> for Scenario {
+    fn from(scenario: HurlScenario) -> Self {
+        Self::Hurl(scenario)
+    }
+}
+
+impl From<OneRequest> for Scenario {
+    fn from(request: OneRequest) -> Self {
+        Self::One(request)
+    }
+}
+
+impl Scenario {
     /// Its requests, in their order; at least one.
-    fn entries(&self) -> &[Entry];
+    pub fn entries(&self) -> &[Entry] {
+        match self {
+            Self::Hurl(scenario) => scenario.entries(),
+            Self::One(request) => request.entries(),
+        }
+    }
 
     /// Whether each flow is one request, so that the load counts requests instead of flows, and the plan says which
     /// responses are expected.
-    fn is_one_request(&self) -> bool {
-        false
+    pub fn is_one_request(&self) -> bool {
+        matches!(self, Self::One(_))
     }
 
-    /// A new user, by number among those of all threads of all agents. Random values of the user come from `seed`, and
-    /// values that differ from flow to flow are those of the flows in `share`.
-    fn user(&self, number: u64, seed: u64, share: FlowShare) -> Box<dyn User + '_>;
+    /// A new user, by whom flows of `share` are begun. Random values of the user come from `seed`, and values that differ
+    /// from flow to flow are those of the flows in `share`.
+    pub fn user(&self, seed: u64, share: FlowShare) -> User<'_> {
+        match self {
+            Self::Hurl(scenario) => scenario.user(seed, share),
+            Self::One(request) => User::One(Box::new(OneUser::new(request, seed, share))),
+        }
+    }
 
     /// Leaves out the next `count` flows, because other processes have begun them: the next load continues after them.
-    fn skip_flows(&self, _count: u64) {}
+    pub fn skip_flows(&self, count: u64) {
+        self.sources().skip_flows(count);
+    }
 
-    /// The scenario as data, which [`Rebuild`](crate::Rebuild) knows.
-    ///
-    /// # Errors
-    ///
-    /// If it cannot leave this process.
-    fn portable(&self) -> Result<Portable, NotPortable> {
-        Err(NotPortable("this scenario"))
+    /// How many flows have begun.
+    pub fn flows_begun(&self) -> u64 {
+        self.sources().flows_begun()
+    }
+
+    fn sources(&self) -> &Sources {
+        match self {
+            Self::Hurl(scenario) => scenario.sources(),
+            Self::One(request) => request.sources(),
+        }
     }
 }
 
@@ -99,22 +138,52 @@ impl Entry {
 }
 
 /// A user of a [`Scenario`].
-pub trait User {
+pub enum User<'a> {
+    /// Of a Hurl file.
+    Hurl(Box<HurlUser<'a>>),
+    /// Of one request.
+    One(Box<OneUser<'a>>),
+}
+
+impl User<'_> {
     /// Begins the next flow.
-    fn begin(&mut self);
+    pub fn begin(&mut self) {
+        match self {
+            Self::Hurl(user) => user.begin(),
+            Self::One(user) => user.begin(),
+        }
+    }
 
     /// What the user does next in the flow.
-    fn next(&mut self) -> Turn;
+    pub fn next(&mut self) -> Turn {
+        match self {
+            Self::Hurl(user) => user.next(),
+            Self::One(user) => user.next(),
+        }
+    }
 
     /// The request of the last [`Turn::Send`].
-    fn request(&self) -> &ScenarioRequest;
+    pub fn request(&self) -> &ScenarioRequest {
+        match self {
+            Self::Hurl(user) => user.request(),
+            Self::One(user) => user.request(),
+        }
+    }
 
     /// Takes the response to it.
     ///
     /// # Errors
     ///
     /// If it is not as expected. That ends the flow.
-    fn respond(&mut self, reply: &Reply<'_>) -> Result<(), Rejection>;
+    pub fn respond(&mut self, reply: &Reply<'_>) -> Result<(), Rejection> {
+        match self {
+            Self::Hurl(user) => user.respond(reply),
+            Self::One(user) => {
+                user.respond(reply);
+                Ok(())
+            }
+        }
+    }
 }
 
 /// What a user does next.
@@ -200,7 +269,7 @@ impl ScenarioRequest {
     }
 
     /// Changes the method to GET.
-    pub fn become_get(&mut self) {
+    pub(crate) fn become_get(&mut self) {
         self.0.become_get();
     }
 
@@ -209,22 +278,17 @@ impl ScenarioRequest {
     /// # Errors
     ///
     /// If no URL may have them.
-    pub fn set_path(&mut self, path: &str) -> Result<(), RequestError> {
+    pub(crate) fn set_path(&mut self, path: &str) -> Result<(), RequestError> {
         self.0.set_path(path)
     }
 
     /// Changes the header fields.
-    pub fn fields_mut(&mut self) -> &mut Vec<(HeaderName, HeaderValue)> {
+    pub(crate) fn fields_mut(&mut self) -> &mut Vec<(HeaderName, HeaderValue)> {
         self.0.fields_mut()
     }
 
     /// Changes the body.
-    pub fn body_mut(&mut self) -> &mut Vec<u8> {
+    pub(crate) fn body_mut(&mut self) -> &mut Vec<u8> {
         self.0.body_mut()
-    }
-
-    /// For HTTP/2.
-    pub(crate) fn http2(&self) -> StreamRequest {
-        self.0.plain_http2()
     }
 }

@@ -21,7 +21,7 @@ impl fmt::Debug for Base64 {
 
 impl Serialize for Base64 {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(&Base64Display::new(&self.0, &STANDARD))
+        self::serialize(&self.0, serializer)
     }
 }
 
@@ -29,6 +29,16 @@ impl<'de> Deserialize<'de> for Base64 {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_str(Text)
     }
+}
+
+pub(crate) fn serialize<S: Serializer>(bytes: &[u8], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(&Base64Display::new(bytes, &STANDARD))
+}
+
+pub(crate) fn deserialize<'de, D: Deserializer<'de>, T: From<Vec<u8>>>(
+    from: D,
+) -> Result<T, D::Error> {
+    Base64::deserialize(from).map(|bytes| bytes.0.into())
 }
 
 struct Text;

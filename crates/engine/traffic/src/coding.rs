@@ -106,7 +106,7 @@ impl Accepted {
     /// # Errors
     ///
     /// If the request does not accept one of them, the data are broken, or they are longer.
-    pub fn decoded_body<'a>(
+    pub(crate) fn decoded_body<'a>(
         &self,
         content_encodings: impl Iterator<Item = &'a [u8]>,
         body: &'a [u8],

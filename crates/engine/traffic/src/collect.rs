@@ -2,27 +2,8 @@
 
 use std::ops::Range;
 
-use super::fields::{FieldLine, trim};
-use super::head::status_line;
-use super::lines::Lines;
+use crate::body_limit::BodyLimit;
 use crate::response::{LONGEST_BODY, Response};
-use crate::wire::body_limit::BodyLimit;
-
-/// What to do with the parts of a response as they are read.
-pub trait Keep {
-    /// Takes the final head as received, with its empty line.
-    fn head(&mut self, bytes: &[u8]);
-    /// Takes a piece of the body, its transfer coding removed.
-    fn body(&mut self, bytes: &[u8]);
-}
-
-/// Keeps nothing.
-pub struct Ignore;
-
-impl Keep for Ignore {
-    fn head(&mut self, _: &[u8]) {}
-    fn body(&mut self, _: &[u8]) {}
-}
 
 /// Keeps a response, with a limited number of body bytes. Its memory can be used again for the next one.
 #[derive(Clone, Debug)]
@@ -119,6 +100,11 @@ impl Collect {
         self.fields.clear();
     }
 
+    /// Remembers that the response says HTTP/1.0.
+    pub fn set_http10(&mut self) {
+        self.is_http10 = true;
+    }
+
     /// Keeps one more field, such as a trailer.
     pub fn add_field(&mut self, name: &[u8], value: &[u8]) {
         let name_at = self.text.len();
@@ -133,7 +119,7 @@ impl Collect {
     }
 
     /// Continues the last field. A fold counts as one space (RFC 9112, section 5.2).
-    fn unfold(&mut self, line: &[u8]) {
+    pub fn continue_field(&mut self, line: &[u8]) {
         let Some(KeptField { value, .. }) = self.fields.last_mut() else {
             return;
         };
@@ -144,31 +130,9 @@ impl Collect {
         value.end = self.text.len();
     }
 
-    fn take_line(&mut self, line: &[u8]) {
-        match FieldLine::read(line, true) {
-            Ok(FieldLine::Begins { name, value_at }) => {
-                self.add_field(name, trim(&line[value_at..]));
-            }
-            Ok(FieldLine::Continues) => self.unfold(trim(line)),
-            // The reader accepts no head with such a line.
-            Err(_) => {}
-        }
-    }
-}
-
-impl Keep for Collect {
-    fn head(&mut self, bytes: &[u8]) {
-        let mut lines = Lines::default();
-        let first = lines.next(bytes).map(|line| status_line(&bytes[line]));
-        let (minor, status) = first.and_then(Result::ok).unwrap_or_default();
-        self.begin_head(status);
-        self.is_http10 = minor == 0 && status != 0;
-        while let Some(line) = lines.next(bytes).filter(|line| !line.is_empty()) {
-            self.take_line(&bytes[line]);
-        }
-    }
-
-    fn body(&mut self, bytes: &[u8]) {
+    /// Keeps the next piece of the body, its transfer coding removed.
+    #[inline]
+    pub fn add_body(&mut self, bytes: &[u8]) {
         self.limit.add(&mut self.body, bytes);
     }
 }
