@@ -9,9 +9,9 @@ use serde::de::DeserializeOwned;
 
 use crate::clock::ClockOffset;
 use crate::error::{AgentName, AgentNames, FleetError, Notes};
-use crate::fleet::{Limits, SilentAgent};
 use crate::frame::{Frames, Line};
 use crate::launcher::Event;
+use crate::limits::{Limits, SilentAgent};
 use crate::message::{AgentMessage, FleetMessage, Host, VERSION};
 
 /// How many notes are kept of each agent, and of the scheduler.

@@ -12,6 +12,7 @@ use prony_model::{AgentResult, FleetResult, LoadResult};
 use crate::coordinator::{AgentPart, Coordinator};
 use crate::error::{AgentName, FleetError};
 use crate::launcher::{Agents, Launch, LaunchError, Launcher};
+use crate::limits::{Limits, SilentAgent};
 use crate::message::{FleetMessage, Host};
 
 /// How long to wait for the next event at most.
@@ -27,36 +28,6 @@ const REASON: Duration = Duration::from_secs(1);
 /// A closed loop without an end in time may take this long on an agent.
 pub const LONGEST_LOAD: Duration = Duration::from_secs(24 * 3600);
 
-/// How long a fleet waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// For the first reply of every agent.
-    pub launch: Duration,
-    /// For the next message of an agent. It sends at least one per second.
-    pub silence: Duration,
-    /// For every agent to have prepared a load.
-    pub prepare: Duration,
-    /// How late an agent may begin.
-    pub start_lag: Duration,
-    /// How far apart agents may begin before the result has a warning.
-    pub start_spread: Duration,
-    /// For results, after the longest time that the load may take.
-    pub result: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            launch: Duration::from_secs(60),
-            silence: Duration::from_secs(3),
-            prepare: Duration::from_secs(60),
-            start_lag: Duration::from_millis(50),
-            start_spread: Duration::from_millis(5),
-            result: Duration::from_secs(30),
-        }
-    }
-}
-
 /// Agents that generate loads together. Dropping it ends them.
 pub struct Fleet {
     id: String,
@@ -69,15 +40,6 @@ pub struct Fleet {
     /// Set when the fleet is dropped.
     is_over: Arc<AtomicBool>,
     idle: Option<JoinHandle<()>>,
-}
-
-/// An agent that may soon be lost.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SilentAgent {
-    /// Which one.
-    pub agent: AgentName,
-    /// For how long it has sent nothing.
-    pub silent: Duration,
 }
 
 /// The agents, and what they do.

@@ -11,13 +11,15 @@ mod error;
 mod fleet;
 mod frame;
 mod launcher;
+mod limits;
 mod message;
 
 pub use error::{AgentName, AgentNames, FleetError, Notes};
-pub use fleet::{Fleet, LONGEST_LOAD, Limits, SilentAgent, longest};
+pub use fleet::{Fleet, LONGEST_LOAD, longest};
 pub use frame::{FrameError, Framed, Framer, Frames, Line, is_fleet_id};
 pub use launcher::{
     Agents, Event, Kubernetes, KubernetesSettings, Launch, LaunchError, Launcher, Local, Processes,
     Slurm, SlurmSettings, Ssh, SshSettings,
 };
+pub use limits::{Limits, SilentAgent};
 pub use message::{AgentMessage, FleetMessage, Host, VERSION};

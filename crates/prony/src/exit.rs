@@ -6,10 +6,12 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
+use prony_fleet::{FleetError, LaunchError};
+use prony_load::LoadError;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::flag;
 
-use crate::{fleet, output};
+use crate::output;
 
 /// What a subcommand returns.
 pub type Outcome = Result<ExitCode, Box<dyn Error>>;
@@ -93,7 +95,7 @@ pub fn status_without_a_command(message: &clap::Error) -> ExitCode {
 
 /// Shows an error with all its causes, and gives the code for it.
 pub fn failure(error: &(dyn Error + 'static)) -> ExitCode {
-    let label = if fleet::is_invalid(error) {
+    let label = if is_invalid(error) {
         "INVALID  "
     } else {
         "error: "
@@ -112,8 +114,17 @@ pub fn failure(error: &(dyn Error + 'static)) -> ExitCode {
     }
     errln!();
     ExitCode::from(match error.downcast_ref() {
-        Some(prony_fleet::FleetError::Interrupted) => INTERRUPTED,
+        Some(FleetError::Interrupted) => INTERRUPTED,
         _ if error.is::<Usage>() => USAGE,
         _ => FAILURE,
     })
+}
+
+/// Whether an error makes a load of a fleet invalid.
+fn is_invalid(error: &(dyn Error + 'static)) -> bool {
+    matches!(error.downcast_ref::<LoadError>(), Some(LoadError::Fleet(_)))
+        || error
+            .downcast_ref()
+            .is_some_and(|error| !matches!(error, FleetError::Interrupted))
+        || error.is::<LaunchError>()
 }

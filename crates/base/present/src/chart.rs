@@ -22,6 +22,7 @@
 //! ```
 
 mod curves;
+mod dot;
 mod history;
 mod labels;
 mod panels;
@@ -31,9 +32,10 @@ mod scatter;
 mod spark;
 
 pub use curves::{Band, Curve, CurveChart, Frame, Level, Line};
+pub use dot::Dot;
 pub use history::{HistoryChart, HistoryPoint};
 pub use panels::{Panel, PanelChart, PanelPoint};
-pub use rows::{Bar, Dot, Mark, RowChart, Series, Trial};
+pub use rows::{Bar, Mark, RowChart, Series, Trial};
 pub use scale::{Scale, nines, percentile};
 pub use scatter::{ScatterChart, ScatterPoint};
 pub use spark::Spark;

@@ -21,7 +21,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use crate::chart::{self, Chart, Spark};
 use crate::colours;
 use crate::markdown::{escaped, fenced};
-use crate::table::{Facet, Ids, Table, Weight, facets};
+use crate::table::{Facet, Ids, Table, Weight, query_string};
 use crate::terminal::{Paint, listing, wrapped};
 
 const STYLE: &str = include_str!("page/style.css");
@@ -294,7 +294,7 @@ impl Section {
     fn html(&self, ids: &mut Ids) -> Markup {
         ids.enter(&self.id);
         html! {
-            section id=(self.id) data-facets=[facets(&self.facets)] {
+            section id=(self.id) data-facets=[query_string(&self.facets)] {
                 @if !self.kicker.is_empty() { p class="kicker" { (self.kicker) } }
                 @if !self.title.is_empty() { h2 { (self.title) } }
                 @if !self.lead.is_empty() { p class="lead" { (self.lead) } }

@@ -25,7 +25,7 @@ mod html;
 mod markdown;
 mod terminal;
 
-pub(crate) use html::{Ids, facets};
+pub(crate) use html::{Ids, query_string};
 
 use std::borrow::Cow;
 

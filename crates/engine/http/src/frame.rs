@@ -1,8 +1,6 @@
 //! Frames (RFC 9113, sections 4 and 6).
 
-use std::fmt;
-
-use super::FrameError;
+use super::{FrameError, Kind};
 
 /// Bytes of a frame's header.
 pub const FRAME_HEADER: usize = 9;
@@ -10,44 +8,6 @@ pub const FRAME_HEADER: usize = 9;
 pub const MAX_FRAME: usize = 16_384;
 /// Bytes of the priority in a HEADERS frame, which is obsolete.
 const PRIORITY: usize = 5;
-
-/// The type of a frame; displayed by its name. Unknown ones are ignored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Kind(pub u8);
-
-#[expect(missing_docs, reason = "the names are those of RFC 9113, section 6")]
-impl Kind {
-    pub const DATA: Self = Self(0x0);
-    pub const HEADERS: Self = Self(0x1);
-    pub const PRIORITY: Self = Self(0x2);
-    pub const RST_STREAM: Self = Self(0x3);
-    pub const SETTINGS: Self = Self(0x4);
-    pub const PUSH_PROMISE: Self = Self(0x5);
-    pub const PING: Self = Self(0x6);
-    pub const GOAWAY: Self = Self(0x7);
-    pub const WINDOW_UPDATE: Self = Self(0x8);
-    pub const CONTINUATION: Self = Self(0x9);
-}
-
-/// By number, from 0 on.
-const NAMES: [&str; 10] = [
-    "DATA",
-    "HEADERS",
-    "PRIORITY",
-    "RST_STREAM",
-    "SETTINGS",
-    "PUSH_PROMISE",
-    "PING",
-    "GOAWAY",
-    "WINDOW_UPDATE",
-    "CONTINUATION",
-];
-
-impl fmt::Display for Kind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        super::display(f, "type", self.0.into(), 0, &NAMES)
-    }
-}
 
 /// Flags; each is valid in some types of frames only.
 #[expect(missing_docs, reason = "the names are those of RFC 9113, section 6")]

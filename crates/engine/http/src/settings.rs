@@ -1,51 +1,16 @@
 //! SETTINGS (RFC 9113, section 6.5): the limits of either side.
 
-use std::fmt;
-
-use super::{FrameError, Kind, MAX_FRAME, MAX_WINDOW};
+use super::{FrameError, Kind, MAX_FRAME, MAX_WINDOW, Setting};
 
 /// Bytes of one setting: its number and its value.
 pub const SETTING: usize = 6;
 
-/// The number of a setting; displayed by its name. Unknown ones are ignored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Setting(pub u16);
-
-#[expect(
-    missing_docs,
-    reason = "the names are those of RFC 9113, section 6.5.2"
-)]
-impl Setting {
-    pub const HEADER_TABLE_SIZE: Self = Self(0x1);
-    pub const ENABLE_PUSH: Self = Self(0x2);
-    pub const MAX_CONCURRENT_STREAMS: Self = Self(0x3);
-    pub const INITIAL_WINDOW_SIZE: Self = Self(0x4);
-    pub const MAX_FRAME_SIZE: Self = Self(0x5);
-    pub const MAX_HEADER_LIST_SIZE: Self = Self(0x6);
-
-    fn allows(self, value: u32) -> bool {
-        match self {
-            Self::ENABLE_PUSH => value <= 1,
-            Self::INITIAL_WINDOW_SIZE => value <= MAX_WINDOW,
-            Self::MAX_FRAME_SIZE => (MAX_FRAME as u32..1 << 24).contains(&value),
-            _ => true,
-        }
-    }
-}
-
-/// By number, from 1 on.
-const NAMES: [&str; 6] = [
-    "HEADER_TABLE_SIZE",
-    "ENABLE_PUSH",
-    "MAX_CONCURRENT_STREAMS",
-    "INITIAL_WINDOW_SIZE",
-    "MAX_FRAME_SIZE",
-    "MAX_HEADER_LIST_SIZE",
-];
-
-impl fmt::Display for Setting {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        super::display(f, "setting", self.0.into(), 1, &NAMES)
+fn allows(setting: Setting, value: u32) -> bool {
+    match setting {
+        Setting::ENABLE_PUSH => value <= 1,
+        Setting::INITIAL_WINDOW_SIZE => value <= MAX_WINDOW,
+        Setting::MAX_FRAME_SIZE => (MAX_FRAME as u32..1 << 24).contains(&value),
+        _ => true,
     }
 }
 
@@ -75,7 +40,7 @@ pub fn read_settings(
     Ok(settings.iter().map(|&[a, b, c, d, e, f]| {
         let setting = Setting(u16::from_be_bytes([a, b]));
         let value = u32::from_be_bytes([c, d, e, f]);
-        if setting.allows(value) {
+        if allows(setting, value) {
             Ok((setting, value))
         } else {
             Err(FrameError::Setting(setting))

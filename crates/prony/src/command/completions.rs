@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use clap::{Args, Command};
 use clap_complete::Shell;
 
-use super::definition;
 use crate::exit::Outcome;
 
 const EXAMPLES: &str = "\
@@ -29,17 +28,16 @@ pub struct Arguments {
     shell: Shell,
 }
 
-/// Writes the script to standard output.
-pub fn run(arguments: &Arguments) -> Outcome {
+/// Writes the script for a command to standard output.
+pub fn run(arguments: &Arguments, command: &Command) -> Outcome {
     let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut visible(), "prony", &mut script);
+    clap_complete::generate(arguments.shell, &mut visible(command), "prony", &mut script);
     out!("{}", String::from_utf8(script)?);
     Ok(ExitCode::SUCCESS)
 }
 
-/// The commands without the hidden ones, which some scripts would offer.
-fn visible() -> Command {
-    let whole = definition();
+/// A command without its hidden ones, which some scripts would offer.
+fn visible(whole: &Command) -> Command {
     let subcommands = whole.get_subcommands().filter(|one| !one.is_hide_set());
     Command::new("prony")
         .version(env!("CARGO_PKG_VERSION"))

@@ -8,7 +8,6 @@ use clap::{Args, Command};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, roman};
 
-use super::definition;
 use crate::exit::Outcome;
 use crate::result_file::{self, ResultFile};
 
@@ -30,9 +29,8 @@ pub struct Arguments {
     folder: Option<PathBuf>,
 }
 
-/// Writes the pages.
-pub fn run(arguments: &Arguments) -> Outcome {
-    let mut command = definition();
+/// Writes the pages of a command.
+pub fn run(arguments: &Arguments, mut command: Command) -> Outcome {
     command.build();
     let pages = pages(command)?;
     let Some(folder) = &arguments.folder else {
@@ -157,7 +155,7 @@ mod tests {
 
     #[test]
     fn every_visible_command_has_a_page() {
-        let mut command = definition();
+        let mut command = crate::command::definition();
         command.build();
         let pages = pages(command).unwrap().into_iter();
         let names: Vec<String> = pages.map(|page| page.name).collect();

@@ -22,23 +22,11 @@ use prony_present::words::plural;
 use prony_run::run::{Agents, Generator};
 
 pub use self::agent_location::AgentLocation;
-use self::settings::Settings;
+use self::settings::{Settings, agents};
 use crate::arguments;
 use crate::exit::usage;
 use crate::project;
 use crate::view::screen_thread::LiveMode;
-
-/// The most agents of a fleet.
-const MOST_AGENTS: usize = prony_load::MOST_AGENTS;
-
-/// Checks a number of agents.
-fn agents(count: usize) -> Result<usize, String> {
-    if (1..=MOST_AGENTS).contains(&count) {
-        Ok(count)
-    } else {
-        Err(format!("it must be from 1 to {MOST_AGENTS}"))
-    }
-}
 
 /// Reads a number of agents.
 fn agents_of(text: &str) -> Result<usize, String> {
@@ -380,17 +368,6 @@ impl Loads {
             plan.load.threads = threads.unwrap_or_else(|| agents.threads.min(fitting));
         }
     }
-}
-
-/// Whether an error makes a load of a fleet invalid.
-pub fn is_invalid(error: &(dyn Error + 'static)) -> bool {
-    matches!(
-        error.downcast_ref::<prony_load::LoadError>(),
-        Some(prony_load::LoadError::Fleet(_))
-    ) || error
-        .downcast_ref()
-        .is_some_and(|error| !matches!(error, prony_fleet::FleetError::Interrupted))
-        || error.is::<prony_fleet::LaunchError>()
 }
 
 #[cfg(test)]

@@ -3,12 +3,22 @@
 use std::net::IpAddr;
 
 use prony_fleet::{KubernetesSettings, SlurmSettings, SshSettings};
+use prony_load::MOST_AGENTS;
 use prony_manifest::{FileError, Source};
 use prony_server::{Layout, PROJECT_FILE};
 use serde::Deserialize;
 use toml::Spanned;
 
 use super::agent_location::AgentLocation;
+
+/// Checks a number of agents.
+pub fn agents(count: usize) -> Result<usize, String> {
+    if (1..=MOST_AGENTS).contains(&count) {
+        Ok(count)
+    } else {
+        Err(format!("it must be from 1 to {MOST_AGENTS}"))
+    }
+}
 
 /// Where agents run, and how they are started there.
 #[derive(Clone, Debug, Default, Deserialize)]
@@ -57,9 +67,7 @@ fn some_agents<'de, D: serde::Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<usize>, D::Error> {
     let count = usize::deserialize(deserializer)?;
-    super::agents(count)
-        .map(Some)
-        .map_err(serde::de::Error::custom)
+    agents(count).map(Some).map_err(serde::de::Error::custom)
 }
 
 #[cfg(test)]

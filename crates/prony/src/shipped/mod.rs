@@ -1,5 +1,6 @@
 //! The servers, suites, workloads and drivers that Prony ships, in the program.
 
+mod names;
 mod unpack;
 mod unused;
 
@@ -11,16 +12,11 @@ mod tests;
 
 use std::path::Path;
 
+pub use names::NAME;
 pub use unpack::{UnpackError, Unpacked};
-
-/// The folders that [`unpack`] writes.
-pub const FOLDERS: [&str; 4] = ["servers", "suites", "workloads", "drivers"];
 
 /// The shipped files as a tar archive.
 pub const ARCHIVE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/shipped.tar"));
-
-/// The name of the folder that [`unpack`] creates: the version and a hash of the contents.
-pub const NAME: &str = concat!(env!("CARGO_PKG_VERSION"), "-", env!("SHIPPED_HASH"));
 
 /// Unpacks the shipped files to a folder in `parent`, unless an earlier call or another process already has, and
 /// returns the folder, `parent/`[`NAME`]. The folder appears with all its files at once. Removes folders of other versions

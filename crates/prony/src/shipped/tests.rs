@@ -8,8 +8,9 @@ use std::time::{Duration, SystemTime};
 
 use tempfile::{TempDir, tempdir};
 
+use crate::shipped::names::FOLDERS;
 use crate::shipped::unpack::unpack;
-use crate::shipped::{FOLDERS, NAME, UnpackError, archive};
+use crate::shipped::{NAME, UnpackError, archive};
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

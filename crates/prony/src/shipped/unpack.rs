@@ -8,10 +8,8 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
+use crate::shipped::names::TEMPORARY;
 use crate::shipped::unused::{mark_as_used, remove_unused};
-
-/// How the names of temporary folders begin.
-pub const TEMPORARY: &str = ".unpacking-";
 
 /// Unpacking takes less than a second, so the process that created an older temporary folder has ended.
 const ABANDONED: Duration = Duration::from_secs(60 * 60);

@@ -5,8 +5,7 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use crate::shipped::FOLDERS;
-use crate::shipped::unpack::TEMPORARY;
+use crate::shipped::names::{FOLDERS, TEMPORARY};
 
 /// How long nobody has used what is removed.
 const UNUSED: Duration = Duration::from_secs(30 * 24 * 60 * 60);

@@ -2,11 +2,12 @@
 
 mod listener;
 mod pusher;
+mod shared;
 
 use std::error::Error;
 use std::io;
 use std::net::TcpListener;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use clap::Args;
 use prony_live::telemetry::{Figures, LoadResource};
@@ -15,6 +16,7 @@ use prony_load::{LoadPlan, Progress};
 use self::listener::Listener;
 pub use self::pusher::LastPush;
 use self::pusher::{Pusher, Receiver};
+use self::shared::Shared;
 use crate::exit::usage;
 
 /// Where the figures go while the load runs.
@@ -66,25 +68,6 @@ fn listen(address: &str) -> Result<TcpListener, Box<dyn Error>> {
     let addresses = addresses.map_err(|error| usage(format!("--metrics: {error}")))?;
     let bound = TcpListener::bind(addresses.as_slice());
     bound.map_err(|error| format!("--metrics: cannot listen on {address}: {error}").into())
-}
-
-/// What both outlets send: the figures so far, and whose they are.
-#[derive(Clone)]
-struct Shared {
-    resource: Arc<LoadResource>,
-    figures: Arc<Mutex<Figures>>,
-}
-
-impl Shared {
-    /// The figures, which nobody holds for longer than it takes to copy them.
-    fn figures(&self) -> MutexGuard<'_, Figures> {
-        self.figures.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The figures at this moment.
-    fn copied(&self) -> Figures {
-        self.figures().clone()
-    }
 }
 
 /// The outlets of a running load. Each has a thread of its own.

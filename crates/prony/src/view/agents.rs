@@ -4,8 +4,7 @@ use prony_model::{AgentResult, FleetResult};
 use prony_present::number::{count, duration, exact, share};
 use prony_present::table::{Cell, Column, Row, Table, Weight};
 
-use super::indented;
-use super::load_summary::figure;
+use super::{figure, indented};
 use crate::fleet::described;
 
 /// With more agents, the terminal shows only those that most likely explain the result.

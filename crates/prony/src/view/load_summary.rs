@@ -12,7 +12,7 @@ use prony_present::words::{self, Joined, non_empty};
 use prony_present::{load, number};
 use prony_stats::supports_percentile;
 
-use super::{agents, fitted, indented, objectives, or_more_streams, requested};
+use super::{agents, figure, fitted, indented, objectives, or_more_streams, requested};
 
 /// What the summary shows in addition.
 #[derive(Clone)]
@@ -494,11 +494,6 @@ fn stages(stages: &[StageResult], width: usize) -> Vec<String> {
     ];
     let rows = stages.iter().map(|stage| (stage, Row::default()));
     indented(&Table::of(&COLUMNS, rows), width)
-}
-
-/// A figure of a latency, if there is one.
-pub(super) fn figure(latency: Option<&LatencySummary>, of: fn(&LatencySummary) -> u64) -> Cell {
-    Cell::optional(latency.map(|latency| of(latency) as f64), duration)
 }
 
 /// A line for each request of a scenario, in columns, with its first error.

@@ -23,8 +23,9 @@ pub use prony_present::number::minutes;
 
 use std::io::IsTerminal;
 
-use prony_model::{LoadSpec, Target};
-use prony_present::table::Table;
+use prony_model::{LatencySummary, LoadSpec, Target};
+use prony_present::number::duration;
+use prony_present::table::{Cell, Table};
 use prony_present::terminal::Paint;
 
 use crate::output;
@@ -108,6 +109,11 @@ fn break_at(line: &str, width: usize) -> Option<usize> {
     let mut spaces = spaces.filter(|space| !is_before_unit(*space)).peekable();
     let first = spaces.peek().copied();
     spaces.take_while(|space| *space <= end).last().or(first)
+}
+
+/// A figure of a latency, if there is one.
+fn figure(latency: Option<&LatencySummary>, of: fn(&LatencySummary) -> u64) -> Cell {
+    Cell::optional(latency.map(|latency| of(latency) as f64), duration)
 }
 
 /// A table below a line of text, in lines of at most `width` characters.

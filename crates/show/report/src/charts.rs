@@ -1,6 +1,7 @@
 //! The charts of a table and of a document's table.
 
 mod footprint;
+mod parts;
 mod rates;
 mod rounds;
 mod spectrum;
@@ -10,10 +11,11 @@ pub(crate) use spectrum::points_of;
 use prony_model::PublishedFigure;
 use prony_present::chart::{Axis, Bar, Chart, Dot, Mark, RowChart, Scale, Series, Trial};
 use prony_present::page::Figure;
-use prony_present::words::{Joined, capital, plural};
+use prony_present::words::capital;
 use prony_present::{load, number};
-use prony_stats::{Estimate, Known};
+use prony_stats::Known;
 
+use self::parts::{MOST_DESCRIBED, TICKS, in_order, listed, spread, what_counts};
 use crate::columns::band;
 use crate::figures::Percentile;
 use crate::published::words::{summary, tick, title};
@@ -48,8 +50,6 @@ prony_model::named! {
 const EDGE: f64 = 0.2;
 /// A trial that lost this share of its CPU time to others fills its row.
 const FULL_LOSS: f64 = 0.2;
-/// How many ticks an axis has at most.
-const TICKS: usize = 4;
 
 impl ChartKind {
     /// The kinds that suit a table. In an open loop the rate is the offered one, so there is no chart of it.
@@ -134,18 +134,6 @@ pub fn document_figures(table: &DocumentTable) -> Vec<Figure> {
         .collect()
 }
 
-/// The rows in the order of their rates. In an open loop, which sets the rate, they keep their order: by latency.
-fn in_order(table: &ResultTable) -> Vec<&ServerRow> {
-    let mut sorted: Vec<&ServerRow> = table.rows.iter().collect();
-    if !table.is_open() {
-        sorted.sort_by(|a, b| b.figures.rate.median.total_cmp(&a.figures.rate.median));
-    }
-    sorted
-}
-
-/// The text alternative of a chart lists the figures of at most this many rows: a table has them all.
-const MOST_DESCRIBED: usize = 12;
-
 /// A chart whose text alternative lists the rows' figures.
 fn described(chart: RowChart, what: &str) -> RowChart {
     let row = |row: &Series| {
@@ -157,22 +145,6 @@ fn described(chart: RowChart, what: &str) -> RowChart {
     RowChart {
         description: format!("{what}: {rows}."),
         ..chart
-    }
-}
-
-/// The first lines of a text alternative, and how many there are more.
-fn listed(lines: impl Iterator<Item = String>, count: usize, most: usize) -> String {
-    let others = count.saturating_sub(most);
-    let others = (others > 0).then(|| format!("{} more, as in the table", plural(others, "row")));
-    lines.take(most).chain(others).joined("; ")
-}
-
-/// What the rates and the latencies are of.
-fn what_counts(table: &ResultTable) -> &'static str {
-    if table.load.flows {
-        "flows"
-    } else {
-        "responses"
     }
 }
 
@@ -233,10 +205,6 @@ fn bars<'t>(
         ..RowChart::default()
     };
     described(chart, what)
-}
-
-fn spread(estimate: Estimate) -> Option<(f64, f64)> {
-    (estimate.n > 1).then_some((estimate.low, estimate.high))
 }
 
 /// What a chart of rates is of: its title, and its axis.

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 
-use super::{Axis, Chart, HEADING, Scale, anchor, heading_lines, legend, tenth};
+use super::{Axis, Chart, Dot, HEADING, Scale, anchor, heading_lines, legend, tenth};
 use crate::terminal::cut;
 
 const WIDTH: f64 = 360.0;
@@ -88,25 +88,6 @@ pub struct Bar {
     pub is_grey: bool,
 }
 
-/// The style of a dot.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Dot {
-    /// The median.
-    P50,
-    /// A percentile.
-    P90,
-    /// A percentile.
-    P99,
-    /// A percentile.
-    P999,
-    /// Any other.
-    Plain,
-    /// A noisy trial.
-    Noisy,
-    /// A trial whose server was still warming up.
-    Warming,
-}
-
 /// A trial in the course of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Trial {
@@ -116,20 +97,6 @@ pub struct Trial {
     pub height: f64,
     /// Whether it was noisy.
     pub is_noisy: bool,
-}
-
-impl Dot {
-    pub(super) fn class(self) -> &'static str {
-        match self {
-            Self::P50 => "p50",
-            Self::P90 => "p90",
-            Self::P99 => "p99",
-            Self::P999 => "p999",
-            Self::Plain => "dot",
-            Self::Noisy => "dot noisy",
-            Self::Warming => "warming",
-        }
-    }
 }
 
 impl RowChart {

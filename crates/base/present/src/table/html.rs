@@ -65,7 +65,7 @@ impl Ids {
 }
 
 /// Facets as an attribute: a query string that `URLSearchParams` reads.
-pub(crate) fn facets(facets: &[Facet]) -> Option<String> {
+pub(crate) fn query_string(facets: &[Facet]) -> Option<String> {
     let encoded = |value: &str| {
         ["%", "&", "+", "="]
             .iter()
@@ -147,7 +147,7 @@ impl Table {
             .map(|class| class.1)
             .collect();
         html! {
-            tr id=[id] class=[(!classes.is_empty()).then(|| classes.join(" "))] data-facets=[facets(&row.facets)] {
+            tr id=[id] class=[(!classes.is_empty()).then(|| classes.join(" "))] data-facets=[query_string(&row.facets)] {
                 @for (i, (cell, head)) in row.cells.iter().zip(&self.heads).enumerate() {
                     @if i == self.name() {
                         th scope="row" data-order=[cell.order] title=[tip(cell)] { (content(cell)) (flags(row)) }

@@ -7,7 +7,6 @@ use base64::engine::general_purpose::{GeneralPurpose, STANDARD, URL_SAFE_NO_PAD}
 use chrono::{DateTime, TimeDelta, Utc};
 
 use super::failure::{Failure, fail};
-use super::query::{first_group, json_path};
 use super::scope::Scope;
 use super::value::{Value, hexadecimal};
 use super::{date, html, url};
@@ -273,4 +272,30 @@ impl Input<'_> {
         };
         Ok(Value::integer(value))
     }
+}
+
+/// What a path finds: nothing, a value or a list. Without coercion, always a list.
+pub(super) fn json_path(
+    json: &serde_json::Value,
+    path: &JsonPath,
+    scope: &mut Scope<'_>,
+    coerces: bool,
+) -> Result<Option<Value>, Failure> {
+    let path = scope.json_path(path)?;
+    let mut found: Vec<Value> = path
+        .query(json)
+        .iter()
+        .map(|value| Value::from_json(value))
+        .collect();
+    Ok(match found.len() {
+        0 if coerces => None,
+        1 if coerces => found.pop(),
+        _ => Some(Value::List(found)),
+    })
+}
+
+/// What the first group of the first match is.
+pub(super) fn first_group(regex: &regex::Regex, text: &str) -> Option<Value> {
+    let group = regex.captures(text)?.get(1)?;
+    Some(Value::Text(group.as_str().to_owned()))
 }

@@ -6,9 +6,10 @@ use sha2::{Digest, Sha256};
 use super::check::Evaluation;
 use super::cookie;
 use super::failure::{Failure, fail};
+use super::filter::{first_group, json_path};
 use super::scope::Scope;
 use super::value::Value;
-use crate::ast::{CookiePath, JsonPath, PlainQuery, Query, QueryValue};
+use crate::ast::{CookiePath, PlainQuery, Query, QueryValue};
 use crate::position::Position;
 
 impl Evaluation<'_> {
@@ -82,30 +83,4 @@ impl Evaluation<'_> {
 fn unsupported(query: &Query, name: &str) -> Result<Option<Value>, Failure> {
     let reason = format!("the query {name} is not supported");
     fail(query.position, "Unsupported by Prony", reason)
-}
-
-/// What a path finds: nothing, a value or a list. Without coercion, always a list.
-pub(super) fn json_path(
-    json: &serde_json::Value,
-    path: &JsonPath,
-    scope: &mut Scope<'_>,
-    coerces: bool,
-) -> Result<Option<Value>, Failure> {
-    let path = scope.json_path(path)?;
-    let mut found: Vec<Value> = path
-        .query(json)
-        .iter()
-        .map(|value| Value::from_json(value))
-        .collect();
-    Ok(match found.len() {
-        0 if coerces => None,
-        1 if coerces => found.pop(),
-        _ => Some(Value::List(found)),
-    })
-}
-
-/// What the first group of the first match is.
-pub(super) fn first_group(regex: &regex::Regex, text: &str) -> Option<Value> {
-    let group = regex.captures(text)?.get(1)?;
-    Some(Value::Text(group.as_str().to_owned()))
 }

@@ -1,9 +1,8 @@
 //! Files, entries, requests and responses.
 
 use super::combine::{Parsed, Parser, choice, fatal, optional, soft, zero_or_more};
-use super::primitive::{
-    key_value, keyword, line_end, skip_empty_lines, skip_to_item, spaces, try_literal,
-};
+use super::key_value::key_value;
+use super::primitive::{keyword, line_end, skip_empty_lines, skip_to_item, spaces, try_literal};
 use super::section::{self, Sections};
 use super::{bytes, json, multiline, text, xml};
 use crate::ast::{

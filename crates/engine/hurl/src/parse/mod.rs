@@ -6,6 +6,7 @@ mod entry;
 mod filter;
 mod json;
 mod key;
+mod key_value;
 mod multiline;
 mod number;
 mod option;

@@ -1,8 +1,6 @@
 //! Spaces, line ends, comments and literals.
 
 use super::combine::{Parsed, Refusal, fatal, optional, soft};
-use super::{key, text};
-use crate::ast::KeyValue;
 use crate::reader::Reader;
 
 pub(super) fn skip_spaces(reader: &mut Reader<'_>) -> bool {
@@ -94,23 +92,6 @@ pub(super) fn skip_empty_lines(reader: &mut Reader<'_>) {
             return;
         }
     }
-}
-
-/// `key:` and the spaces behind it. Refuses softly: the line may be something else.
-pub(super) fn key_colon(reader: &mut Reader<'_>) -> Parsed<crate::ast::Template> {
-    skip_to_item(reader);
-    let key = key::parse(reader).map_err(Refusal::into_soft)?;
-    skip_spaces(reader);
-    try_literal(reader, ":")?;
-    skip_spaces(reader);
-    Ok(key)
-}
-
-pub(super) fn key_value(reader: &mut Reader<'_>) -> Parsed<KeyValue> {
-    let key = key_colon(reader)?;
-    let value = text::unquoted(reader)?;
-    line_end(reader)?;
-    Ok(KeyValue { key, value })
 }
 
 pub(super) fn boolean(reader: &mut Reader<'_>) -> Parsed<bool> {

@@ -1,9 +1,8 @@
 //! Sections of requests and responses.
 
 use super::combine::{Parsed, fatal, optional, soft, zero_or_more};
-use super::primitive::{
-    key_colon, key_value, line_end, literal, skip_spaces, skip_to_item, spaces, try_literal,
-};
+use super::key_value::{key_colon, key_value};
+use super::primitive::{line_end, literal, skip_spaces, skip_to_item, spaces, try_literal};
 use super::{filter, key, option, predicate, query, text};
 use crate::ast::{Assert, Capture, FilenameParam, MultipartParam, Request, Response, Template};
 use crate::error::suggest;

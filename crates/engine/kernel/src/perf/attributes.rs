@@ -45,6 +45,18 @@ pub(crate) const FORMAT_GROUP: u64 = 1 << 3;
 /// Since Linux 6.0.
 pub(crate) const FORMAT_LOST: u64 = 1 << 4;
 
+const SAMPLE_THREAD: u64 = 1 << 1;
+const SAMPLE_TIME: u64 = 1 << 2;
+const SAMPLE_CPU: u64 = 1 << 7;
+/// What every sample has; with `sample_id_all` every other record ends with it.
+pub(crate) const SAMPLE_IDENTIFIER: u64 = 1 << 16;
+/// What every sample and record also has with `Detail::Full`.
+pub(crate) const SAMPLE_THREAD_TIME_AND_CPU: u64 = SAMPLE_THREAD | SAMPLE_TIME | SAMPLE_CPU;
+pub(crate) const SAMPLE_CALL_CHAIN: u64 = 1 << 5;
+pub(crate) const SAMPLE_RAW: u64 = 1 << 10;
+pub(crate) const SAMPLE_REGISTERS: u64 = 1 << 12;
+pub(crate) const SAMPLE_STACK: u64 = 1 << 13;
+
 /// Counts nothing until it is enabled.
 pub(crate) const DISABLED: u64 = 1;
 /// Also counts the threads and processes that the thread starts.

@@ -7,18 +7,7 @@ use std::path::Path;
 
 use super::event::{Detail, SampleContent};
 use super::record::{Record, Sample, UserRegisters};
-
-const SAMPLE_THREAD: u64 = 1 << 1;
-const SAMPLE_TIME: u64 = 1 << 2;
-const SAMPLE_CPU: u64 = 1 << 7;
-/// What every sample has; with `sample_id_all` every other record ends with it.
-pub(super) const SAMPLE_IDENTIFIER: u64 = 1 << 16;
-/// What every sample and record also has with [`Detail::Full`].
-pub(super) const SAMPLE_THREAD_TIME_AND_CPU: u64 = SAMPLE_THREAD | SAMPLE_TIME | SAMPLE_CPU;
-pub(super) const SAMPLE_CALL_CHAIN: u64 = 1 << 5;
-pub(super) const SAMPLE_RAW: u64 = 1 << 10;
-pub(super) const SAMPLE_REGISTERS: u64 = 1 << 12;
-pub(super) const SAMPLE_STACK: u64 = 1 << 13;
+use super::registers::REGISTERS;
 
 const LOST: u32 = 2;
 const COMM: u32 = 3;
@@ -38,56 +27,22 @@ const FIRST_CONTEXT: u64 = -4095_i64 as u64;
 const CONTEXT_KERNEL: u64 = -128_i64 as u64;
 const CONTEXT_USER: u64 = -512_i64 as u64;
 
-/// Which registers the kernel writes, by their numbers in `PERF_SAMPLE_REGS_USER`.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Registers {
-    ip: u32,
-    sp: u32,
-    bp: u32,
-    lr: Option<u32>,
-}
-
-#[cfg(not(target_arch = "aarch64"))]
-pub(super) const REGISTERS: Registers = Registers {
-    ip: 8,
-    sp: 7,
-    bp: 6,
-    lr: None,
-};
-#[cfg(target_arch = "aarch64")]
-pub(super) const REGISTERS: Registers = Registers {
-    ip: 32,
-    sp: 31,
-    bp: 29,
-    lr: Some(30),
-};
-
-impl Registers {
-    pub(super) const fn mask(self) -> u64 {
-        let lr = match self.lr {
-            Some(lr) => 1 << lr,
-            None => 0,
-        };
-        1 << self.ip | 1 << self.sp | 1 << self.bp | lr
-    }
-
-    /// The kernel writes the registers in the order of their numbers.
-    fn read(self, reader: &mut Reader<'_>) -> Result<UserRegisters, Malformed> {
-        let mut registers = UserRegisters::default();
-        for number in (0..u64::BITS).filter(|number| self.mask() & 1 << number != 0) {
-            let value = reader.u64()?;
-            if number == self.ip {
-                registers.ip = value;
-            } else if number == self.sp {
-                registers.sp = value;
-            } else if number == self.bp {
-                registers.bp = value;
-            } else {
-                registers.lr = Some(value);
-            }
+/// The kernel writes the registers in the order of their numbers.
+fn registers(reader: &mut Reader<'_>) -> Result<UserRegisters, Malformed> {
+    let mut registers = UserRegisters::default();
+    for number in (0..u64::BITS).filter(|number| REGISTERS.mask() & 1 << number != 0) {
+        let value = reader.u64()?;
+        if number == REGISTERS.ip {
+            registers.ip = value;
+        } else if number == REGISTERS.sp {
+            registers.sp = value;
+        } else if number == REGISTERS.bp {
+            registers.bp = value;
+        } else {
+            registers.lr = Some(value);
         }
-        Ok(registers)
     }
+    Ok(registers)
 }
 
 /// A record whose bytes contradict each other, or that belongs to no known event.
@@ -186,7 +141,7 @@ impl Layout {
         if content.user_registers {
             let has_registers = body.u64()? != 0;
             if has_registers {
-                sample.registers = Some(REGISTERS.read(&mut body)?);
+                sample.registers = Some(registers(&mut body)?);
             }
         }
         if content.user_stack_bytes > 0 {

@@ -9,6 +9,7 @@ mod error;
 mod event;
 mod layout;
 mod record;
+mod registers;
 mod ring;
 mod sampler;
 

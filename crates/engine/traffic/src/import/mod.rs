@@ -8,6 +8,7 @@
 //! ```
 
 mod curl;
+mod error;
 mod har;
 mod openapi;
 mod scenario;
@@ -16,10 +17,13 @@ mod url;
 mod write;
 
 pub use curl::{Files, NoFiles, curl};
+pub use error::ImportError;
 pub use har::{HarOptions, har};
 pub use openapi::openapi;
 pub use scenario::{Content, Entry, Options, Part, Scenario, Status, Text, Variable};
 pub use write::write;
+
+use error::refuse;
 
 /// The longest input of an import.
 pub const MAX_INPUT_BYTES: usize = 64 << 20;
@@ -31,21 +35,6 @@ pub struct Imported {
     pub scenario: Scenario,
     /// What was left out or may surprise, a sentence each.
     pub notes: Vec<String>,
-}
-
-/// Why there is no Hurl file: what is wrong, and what to do.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct ImportError(String);
-
-impl<T: Into<String>> From<T> for ImportError {
-    fn from(reason: T) -> Self {
-        Self(reason.into())
-    }
-}
-
-fn refuse<T>(reason: impl Into<String>) -> Result<T, ImportError> {
-    Err(reason.into().into())
 }
 
 /// At most that many characters of a text, for messages.

@@ -7,9 +7,7 @@ use prost_reflect::prost_types::{
     DescriptorProto, EnumDescriptorProto, FieldDescriptorProto, FileDescriptorProto,
 };
 
-use crate::protobuf::SchemaError;
-use crate::protobuf::descriptors::invalid;
-use crate::protobuf::schema::{is_identifier, printable};
+use crate::protobuf::error::{SchemaError, invalid, printable};
 
 /// Checks what the linker and the printers of names take for granted.
 pub(crate) fn check(file: &FileDescriptorProto) -> Result<(), SchemaError> {
@@ -104,4 +102,10 @@ fn add_names<'a>(message: &'a DescriptorProto, names: &mut Vec<&'a str>) {
 fn names_in_enum(values: &EnumDescriptorProto) -> impl Iterator<Item = &str> {
     let names = values.value.iter().map(|value| value.name());
     names.chain([values.name()])
+}
+
+/// Whether `name` may be the name of a type, a field or the like.
+pub(crate) fn is_identifier(name: &str) -> bool {
+    let is_letter = |c: char| c.is_ascii_alphabetic() || c == '_';
+    name.starts_with(is_letter) && name.chars().all(|c| is_letter(c) || c.is_ascii_digit())
 }

@@ -10,7 +10,8 @@ use prost_reflect::{
     OneofDescriptor, ServiceDescriptor,
 };
 
-use crate::protobuf::schema::{Schema, SchemaError, split_method_name};
+use crate::protobuf::error::SchemaError;
+use crate::protobuf::schema::{Schema, split_method_name};
 
 impl Schema {
     /// The names of the services, or the methods of one (`package.Service.Method`), one a line.

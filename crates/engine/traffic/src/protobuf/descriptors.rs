@@ -7,8 +7,7 @@ use prost_reflect::prost_types::FileDescriptorProto;
 use prost_reflect::{DescriptorError, DescriptorPool};
 
 use crate::protobuf::check::check;
-use crate::protobuf::schema::{MAX_BYTES, MAX_FILES, printable, too_large};
-use crate::protobuf::{Schema, SchemaError};
+use crate::protobuf::error::{MAX_BYTES, MAX_FILES, SchemaError, invalid, printable, too_large};
 
 /// The most ways in which public imports may lead from one file to others.
 const MAX_PUBLIC_PATHS: usize = 10_000;
@@ -133,7 +132,7 @@ impl Descriptors {
     }
 
     /// Links the files.
-    pub(crate) fn into_schema(self) -> Result<Schema, SchemaError> {
+    pub(crate) fn linked(self) -> Result<DescriptorPool, SchemaError> {
         let mut pool = DescriptorPool::new();
         for name in self.imports_first()? {
             let file = &self.files[name];
@@ -143,7 +142,7 @@ impl Descriptors {
             let linked = pool.decode_file_descriptor_proto(encoded.as_slice());
             linked.map_err(|error| unlinked(&error))?;
         }
-        Ok(Schema { pool })
+        Ok(pool)
     }
 
     /// The files that the imports of `file` import publicly, and so on. prost-reflect follows only the first step.
@@ -241,11 +240,6 @@ fn public_paths(file: &FileDescriptorProto, known: &HashMap<&str, usize>) -> usi
     public_imports(file)
         .filter_map(|import| known.get(import))
         .fold(1, |sum: usize, paths| sum.saturating_add(*paths))
-}
-
-/// A fault of a file.
-pub(crate) fn invalid(file: &str, fault: impl std::fmt::Display) -> SchemaError {
-    SchemaError(format!("{file}: {fault}"))
 }
 
 /// An error of the linker: `file:line:column: what is wrong; what to do`, if the file knows its lines.

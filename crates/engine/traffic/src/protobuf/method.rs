@@ -3,7 +3,6 @@
 use prost_reflect::{MessageDescriptor, MethodDescriptor};
 
 use crate::call::CallKind;
-use crate::protobuf::schema::path_of;
 use crate::protobuf::{MessageError, message};
 
 /// A method of a service.
@@ -44,4 +43,9 @@ impl Method {
     pub fn decode(&self, bytes: &[u8]) -> Result<String, MessageError> {
         message::decode(&self.output(), bytes)
     }
+}
+
+/// `package.Service/Method` of a method.
+pub(crate) fn path_of(method: &prost_reflect::MethodDescriptor) -> String {
+    format!("{}/{}", method.parent_service().full_name(), method.name())
 }

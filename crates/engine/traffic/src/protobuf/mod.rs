@@ -5,14 +5,16 @@
 mod check;
 mod describe;
 mod descriptors;
+mod error;
 mod message;
 mod method;
 mod reflection;
 mod schema;
 mod source;
 
+pub use error::{MAX_BYTES, MAX_FILES, SchemaError};
 pub use message::{MAX_JSON, MAX_MESSAGE, MAX_MESSAGES, MAX_NESTING, MessageError, decode, encode};
 pub use method::Method;
 pub use prost_reflect::MessageDescriptor;
 pub use reflection::{CallError, Reflection, ReflectionError};
-pub use schema::{MAX_BYTES, MAX_FILES, Schema, SchemaError};
+pub use schema::Schema;

@@ -7,9 +7,10 @@ use prony_manifest::{did_you_mean, nearest};
 use prost::{Message, Oneof};
 
 use self::wire::{RequestKind, ResponseKind, Services};
+use crate::protobuf::check::is_identifier;
 use crate::protobuf::descriptors::Descriptors;
-use crate::protobuf::schema::{MAX_FILES, is_identifier, printable, split_method_name};
-use crate::protobuf::{Schema, SchemaError};
+use crate::protobuf::error::{MAX_FILES, SchemaError, printable};
+use crate::protobuf::schema::{Schema, split_method_name};
 
 /// The streaming methods that reflect, the newer one first. Prony sends one request over each stream.
 const METHODS: [&str; 2] = [
@@ -154,7 +155,8 @@ impl<C: FnMut(&str, &[u8]) -> Result<Vec<u8>, CallError>> Reflection<C> {
                 self.files_of(symbol, &mut descriptors)?;
             }
         }
-        Ok(descriptors.into_schema()?)
+        let pool = descriptors.linked()?;
+        Ok(Schema { pool })
     }
 
     /// Adds the files that define `symbol` and what they import.

@@ -1,20 +1,14 @@
 //! Schemas: the services and types that a set of files defines.
 
-use std::fs::File;
-use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use prony_manifest::UnknownName;
 use prost_reflect::{DescriptorPool, ServiceDescriptor};
 
 use crate::protobuf::descriptors::{Descriptors, MissingImport};
-use crate::protobuf::{Method, source};
-
-/// The most files that a schema may consist of.
-pub const MAX_FILES: usize = 1000;
-
-/// The most bytes that the files of a schema may have together.
-pub const MAX_BYTES: usize = 16 << 20;
+use crate::protobuf::error::{MAX_BYTES, SchemaError};
+use crate::protobuf::method::{Method, path_of};
+use crate::protobuf::source::{self, read};
 
 /// Services, messages and enums.
 #[derive(Clone, Debug)]
@@ -35,7 +29,8 @@ impl Schema {
         files: &[PathBuf],
         import_paths: &[PathBuf],
     ) -> Result<Self, SchemaError> {
-        source::compile(files, import_paths)
+        let pool = source::compile(files, import_paths)?;
+        Ok(Self { pool })
     }
 
     /// Reads descriptor sets, as `protoc --include_imports --descriptor_set_out` writes them.
@@ -67,7 +62,8 @@ impl Schema {
                  `protoc --include_imports`"
             )));
         }
-        descriptors.into_schema()
+        let pool = descriptors.linked()?;
+        Ok(Self { pool })
     }
 
     /// Finds a method by `package.Service/Method`, `/package.Service/Method` or `package.Service.Method`.
@@ -110,66 +106,9 @@ impl Schema {
     }
 }
 
-/// `package.Service/Method` of a method.
-pub(crate) fn path_of(method: &prost_reflect::MethodDescriptor) -> String {
-    format!("{}/{}", method.parent_service().full_name(), method.name())
-}
-
 /// The service and the method in `package.Service/Method` and its variants.
 pub(crate) fn split_method_name(name: &str) -> Option<(&str, &str)> {
     let name = name.strip_prefix('/').unwrap_or(name);
     let (service, method) = name.rsplit_once('/').or_else(|| name.rsplit_once('.'))?;
     (!service.is_empty() && !method.is_empty()).then_some((service, method))
-}
-
-/// Whether `name` may be the name of a type, a field or the like.
-pub(crate) fn is_identifier(name: &str) -> bool {
-    let is_letter = |c: char| c.is_ascii_alphabetic() || c == '_';
-    name.starts_with(is_letter) && name.chars().all(|c| is_letter(c) || c.is_ascii_digit())
-}
-
-/// `text` without what would control a terminal.
-pub(crate) fn printable(text: &str) -> String {
-    text.replace(char::is_control, "\u{fffd}")
-}
-
-/// Reads a file of at most `limit` bytes.
-pub(crate) fn read(path: &Path, limit: usize) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let most = limit as u64 + 1;
-    File::open(path)?.take(most).read_to_end(&mut bytes)?;
-    if bytes.len() > limit {
-        return Err(io::Error::other(too_large().to_string()));
-    }
-    Ok(bytes)
-}
-
-/// Why there is no schema, or not what was searched in it.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct SchemaError(pub(crate) String);
-
-impl From<UnknownName> for SchemaError {
-    fn from(unknown: UnknownName) -> Self {
-        Self(unknown.to_string())
-    }
-}
-
-impl SchemaError {
-    pub(crate) fn in_file(self, path: &Path) -> Self {
-        Self(format!("{}: {self}", path.display()))
-    }
-
-    pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Self {
-        // A file that is too large was read.
-        match error.kind() {
-            io::ErrorKind::Other => Self(error.to_string()).in_file(path),
-            _ => Self(format!("cannot read {}: {error}", path.display())),
-        }
-    }
-}
-
-/// The files have more than [`MAX_BYTES`].
-pub(crate) fn too_large() -> SchemaError {
-    SchemaError(format!("the schema is larger than {} MiB", MAX_BYTES >> 20))
 }

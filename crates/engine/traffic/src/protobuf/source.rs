@@ -1,7 +1,8 @@
 //! `.proto` files and where they are searched.
 
 use std::collections::HashMap;
-use std::io::{self, ErrorKind};
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
 use std::path::{Component, Path, PathBuf};
 
 use prost::Message;
@@ -10,11 +11,13 @@ use prost_reflect::prost_types::FileDescriptorProto;
 use protox_parse::ParseError;
 
 use crate::protobuf::descriptors::Descriptors;
-use crate::protobuf::schema::{MAX_BYTES, read, too_large};
-use crate::protobuf::{Schema, SchemaError};
+use crate::protobuf::error::{MAX_BYTES, SchemaError, too_large};
 
 /// Parses `protos` and what they import.
-pub(crate) fn compile(protos: &[PathBuf], import_paths: &[PathBuf]) -> Result<Schema, SchemaError> {
+pub(crate) fn compile(
+    protos: &[PathBuf],
+    import_paths: &[PathBuf],
+) -> Result<DescriptorPool, SchemaError> {
     let mut sources = Sources {
         folders: search_path(protos, import_paths),
         ..Sources::default()
@@ -30,18 +33,17 @@ pub(crate) fn compile(protos: &[PathBuf], import_paths: &[PathBuf]) -> Result<Sc
     let Sources {
         descriptors, paths, ..
     } = sources;
-    let schema = descriptors
-        .into_schema()
+    let pool = descriptors
+        .linked()
         .map_err(|error| with_path(error, &paths))?;
-    relink(&schema)
+    relink(&pool)
 }
 
-/// Links a schema again: prost-reflect interprets the options of a parsed file too late to heed `packed`.
-fn relink(schema: &Schema) -> Result<Schema, SchemaError> {
-    let encoded = schema.pool.encode_to_vec();
+/// Links files again: prost-reflect interprets the options of a parsed file too late to heed `packed`.
+fn relink(pool: &DescriptorPool) -> Result<DescriptorPool, SchemaError> {
+    let encoded = pool.encode_to_vec();
     let pool = DescriptorPool::decode(encoded.as_slice());
-    let pool = pool.map_err(|error| SchemaError(format!("{error:?}")))?;
-    Ok(Schema { pool })
+    pool.map_err(|error| SchemaError(format!("{error:?}")))
 }
 
 /// The folders in which imports are searched, in order.
@@ -213,4 +215,15 @@ fn with_path(error: SchemaError, paths: &HashMap<String, PathBuf>) -> SchemaErro
 fn is_missing(error: &io::Error) -> bool {
     use ErrorKind::{IsADirectory, NotADirectory, NotFound};
     matches!(error.kind(), NotFound | NotADirectory | IsADirectory)
+}
+
+/// Reads a file of at most `limit` bytes.
+pub(crate) fn read(path: &Path, limit: usize) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let most = limit as u64 + 1;
+    File::open(path)?.take(most).read_to_end(&mut bytes)?;
+    if bytes.len() > limit {
+        return Err(io::Error::other(too_large().to_string()));
+    }
+    Ok(bytes)
 }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use prony_model::{Frame, FrameKind, Profile, Stack, Unnamed};
 
 use crate::profile::collector::Counted;
-use crate::profile::naming::Named;
+use crate::profile::naming::named::Named;
 use crate::profile::runtimes::Runtime;
 
 /// What a profile says beside its stacks.

@@ -9,7 +9,8 @@ use std::io;
 
 use prony_model::FrameKind;
 
-use crate::profile::naming::{Named, jit_dump, perf_map};
+use crate::profile::naming::named::Named;
+use crate::profile::naming::{jit_dump, perf_map};
 use crate::profile::process::{Processes, program_of};
 
 const MODULE: &str = "[jit]";

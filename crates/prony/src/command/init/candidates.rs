@@ -2,93 +2,22 @@
 
 mod java;
 mod node;
+mod program_folder;
 mod python;
 
-use std::borrow::Cow;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
+
+pub use self::program_folder::{Candidate, id_of_folder, is_other, name_of, sources, text};
+use self::program_folder::{ProgramFolder, entries_in, id_of};
 
 /// The most candidates that are looked at.
 const MOST: usize = 8;
 /// How many folders below the project's own may have a program, and how many folders are looked at.
 const DEEPEST: usize = 3;
 const MOST_FOLDERS: usize = 500;
-/// The most bytes that are read of a file.
-const MOST_BYTES: u64 = 1 << 20;
-/// How many folders above may be the root of a workspace.
-const MOST_UP: usize = 16;
-/// Folders whose programs are not the project's servers.
-const OTHER_FOLDERS: [&str; 12] = [
-    "build",
-    "dist",
-    "examples",
-    "fixtures",
-    "migrations",
-    "node_modules",
-    "out",
-    "target",
-    "test",
-    "tests",
-    "vendor",
-    "venv",
-];
-
-/// A program that may be a server, and how to build and run it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Candidate {
-    /// Its name in `prony.toml`.
-    pub id: String,
-    /// What it was found by: `apps/api/package.json`.
-    pub found_by: String,
-    pub language: &'static str,
-    /// The folder of its sources, relative to the project; empty for the project's own.
-    pub folder: String,
-    /// What its build needs, as values of TOML.
-    pub needs: Vec<&'static str>,
-    /// What its build reads outside its folder.
-    pub inputs: Vec<String>,
-    /// Commands, as text.
-    pub build: Vec<String>,
-    pub run: String,
-    /// Variables beside `HOST` and `PORT`.
-    pub env: Vec<(&'static str, &'static str)>,
-}
-
-/// A file of a program.
-struct SourceFile {
-    /// Its path, relative to the folder of the program.
-    path: String,
-    text: String,
-}
-
-/// A folder that may have a program.
-struct ProgramFolder<'a> {
-    folder: &'a Path,
-    /// Whether it is a folder below the project's own, which also has libraries.
-    is_below: bool,
-}
-
-impl ProgramFolder<'_> {
-    /// The text of a file, if there is one that is not too large.
-    fn text(&self, file: &str) -> Option<String> {
-        text(&self.folder.join(file))
-    }
-
-    fn has(&self, file: &str) -> bool {
-        self.folder.join(file).is_file()
-    }
-
-    /// The nearest folder from here upwards that `is_it`, and the path to it: `../..`.
-    fn upwards(&self, is_it: impl Fn(&Path) -> bool) -> Option<(&Path, PathBuf)> {
-        let above = self.folder.ancestors().take(MOST_UP).enumerate();
-        let mut found = above.filter(|(_, folder)| is_it(folder));
-        let (ups, folder) = found.next()?;
-        Some((folder, std::iter::repeat_n("..", ups).collect()))
-    }
-}
 
 /// The candidates in `folder`, the most likely first.
 pub fn look(folder: &Path) -> Vec<Candidate> {
@@ -167,46 +96,6 @@ fn look_below(root: &Path) -> Vec<Candidate> {
     found
 }
 
-/// The files in a folder and in the folders up to `levels` below that are its own.
-pub fn sources(
-    folder: &Path,
-    levels: usize,
-    is_own: fn(&Path) -> bool,
-) -> Box<dyn Iterator<Item = PathBuf>> {
-    let Entries { mut folders, files } = entries_in(folder);
-    folders.retain(|folder| levels > 0 && is_own(folder));
-    let below = folders.into_iter();
-    let below = below.flat_map(move |folder| sources(&folder, levels - 1, is_own));
-    Box::new(files.into_iter().chain(below))
-}
-
-/// What is in a folder, by name.
-struct Entries {
-    /// Those that may be of the project, without links.
-    folders: Vec<PathBuf>,
-    files: Vec<PathBuf>,
-}
-
-fn entries_in(folder: &Path) -> Entries {
-    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
-    paths.sort();
-    let (mut folders, files): (Vec<PathBuf>, Vec<PathBuf>) =
-        paths.into_iter().partition(|path| path.is_dir());
-    folders.retain(|folder| !folder.is_symlink() && !is_other(&name_of(folder)));
-    Entries { folders, files }
-}
-
-/// The last part of a path.
-pub fn name_of(path: &Path) -> Cow<'_, str> {
-    path.file_name().unwrap_or_default().to_string_lossy()
-}
-
-/// Whether a file or folder of this name is none of a server's sources.
-pub fn is_other(name: &str) -> bool {
-    name.starts_with(['.', '_']) || OTHER_FOLDERS.contains(&name)
-}
-
 /// The id, with a number if it is known already.
 pub fn unique(id: &str, known: &mut Vec<String>) -> String {
     let numbered = (2..).map(|number| format!("{id}-{number}"));
@@ -214,31 +103,6 @@ pub fn unique(id: &str, known: &mut Vec<String>) -> String {
     let free = ids.find(|id| !known.contains(id));
     known.extend(free.clone());
     free.unwrap_or_default()
-}
-
-/// A name as an id: lower-case letters, digits and hyphens.
-fn id_of(name: &str) -> String {
-    let letters = name.chars().map(|c| match c.to_ascii_lowercase() {
-        c if c.is_ascii_lowercase() || c.is_ascii_digit() => c,
-        _ => '-',
-    });
-    let id: String = letters.collect();
-    match id.trim_matches('-') {
-        "" => "server".to_owned(),
-        id => id.to_owned(),
-    }
-}
-
-/// The name of a folder as an id.
-pub fn id_of_folder(folder: &Path) -> String {
-    id_of(&name_of(folder))
-}
-
-/// The text of a file that is not too large.
-pub fn text(file: &Path) -> Option<String> {
-    let is_small = fs::metadata(file).is_ok_and(|data| data.is_file() && data.len() <= MOST_BYTES);
-    let text = is_small.then(|| fs::read_to_string(file).ok()).flatten()?;
-    Some(text.trim_start_matches('\u{feff}').to_owned())
 }
 
 /// What a tool of the language prints about the folder. Says why if it fails.

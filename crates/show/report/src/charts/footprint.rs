@@ -3,7 +3,7 @@
 use prony_present::chart::{Axis, Scale, ScatterChart, ScatterPoint};
 use prony_present::number;
 
-use super::{MOST_DESCRIBED, TICKS, in_order, listed, spread, what_counts};
+use super::parts::{MOST_DESCRIBED, TICKS, in_order, listed, spread, what_counts};
 use crate::table::{ResultTable, ServerRow};
 
 /// Fewer servers are read from the bars of both figures.

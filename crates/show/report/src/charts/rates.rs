@@ -6,7 +6,7 @@ use prony_present::page::Figure;
 use prony_present::words::list;
 use prony_stats::knee;
 
-use super::listed;
+use super::parts::{MOST_DESCRIBED, listed};
 use crate::figures::Percentile;
 use crate::rates::Rates;
 use crate::summary::RunSummary;
@@ -99,7 +99,7 @@ impl<'t> Rates<'t> {
             description: format!(
                 "p50 and p99 of each server at {} rates, from the scheduled arrival, all rounds merged. {}.",
                 self.tables.len(),
-                listed(lines, panels.len(), super::MOST_DESCRIBED)
+                listed(lines, panels.len(), MOST_DESCRIBED)
             ),
             x: Axis::new(
                 "ok responses per second",

@@ -4,7 +4,7 @@ use prony_present::chart::{Axis, Dot, Panel, PanelChart, PanelPoint, Scale};
 use prony_present::number;
 use prony_stats::median;
 
-use super::in_order;
+use super::parts::in_order;
 use crate::figures::{Attempt, WARMING_UP};
 use crate::table::{ResultTable, ServerRow};
 

@@ -4,7 +4,7 @@ use prony_present::chart::{Axis, Curve, CurveChart, Frame, Line, Scale, nines, p
 use prony_present::words::{Joined, capital, counted};
 use prony_present::{load, number};
 
-use super::what_counts;
+use super::parts::what_counts;
 use crate::figures::{Percentile, SpectrumPoint};
 use crate::table::{ResultTable, ServerRow};
 

@@ -2,10 +2,9 @@
 
 use prony_model::{Bound, CEILING, CountedRounds, FigureKind};
 
-use crate::compare::conditions::load_from;
 use crate::compare::metric::Metric;
 use crate::compare::row::Case;
-use crate::compare::side::Side;
+use crate::compare::side::{Side, load_from};
 
 /// The ceiling's rounds under one load, on both sides.
 #[derive(Default)]

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use prony_model::{LoadSpec, Run, ServerRecord, ServerStatus, TrialRecord, measures_of};
+use prony_model::{
+    LoadSpec, MeasuredBy, Run, ServerRecord, ServerStatus, TrialRecord, measures_of,
+};
 use prony_present::words::{Joined, non_empty};
 use prony_stats::holm;
 use serde::Serialize;
@@ -320,7 +322,10 @@ impl<'a> Comparer<'a> {
         let mut cases = settle(found.cases);
         for case in &mut cases {
             let rounds = self.rounds(case);
-            case.instructions = InstructionDetails::of(case, &rounds.base, &rounds.new);
+            if case.load.by == MeasuredBy::Instructions {
+                let changed = case.changes_instructions();
+                case.instructions = InstructionDetails::of(changed, &rounds.base, &rounds.new);
+            }
         }
         Comparison {
             base: self.base.named(),

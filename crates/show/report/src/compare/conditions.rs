@@ -7,7 +7,7 @@ use prony_stats::Ratio;
 use crate::compare::ceiling::{Ceilings, event_loop};
 use crate::compare::metric::Metric;
 use crate::compare::row::Case;
-use crate::compare::side::list;
+use crate::compare::side::{list, load_from};
 
 /// A warning about a run that did not complete.
 pub fn unfinished(side: &str, run: &Run) -> Option<String> {
@@ -57,14 +57,6 @@ fn conditions(run: &Run) -> [(&'static str, String); 11] {
         ),
         ("load", load_from(run)),
     ]
-}
-
-/// What generated the load.
-pub fn load_from(run: &Run) -> String {
-    match &run.fleet {
-        None => "from this machine".to_owned(),
-        Some(fleet) => format!("from {fleet}"),
-    }
 }
 
 fn or_none(text: &Option<String>) -> String {

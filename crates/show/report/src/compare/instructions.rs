@@ -2,15 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use prony_model::{
-    CountedBatches, CountedBy, CountedRounds, MeasuredBy, Measurement, UserInstructions,
-};
+use prony_model::{CountedBatches, CountedBy, CountedRounds, Measurement, UserInstructions};
 use prony_stats::{mean, median, squares};
 use serde::Serialize;
-
-use crate::compare::finding::Finding;
-use crate::compare::metric::Metric;
-use crate::compare::row::{Case, What};
 
 /// The most functions that are shown.
 const MOST_FUNCTIONS: usize = 12;
@@ -71,24 +65,16 @@ pub struct FunctionChange {
 }
 
 impl InstructionDetails {
-    /// The details of a case, if it is about instructions; those of its functions if they changed.
+    /// The details of these rounds, if any counted instructions; those of the functions if the instructions `changed`.
     pub(crate) fn of(
-        case: &Case,
+        changed: bool,
         base: &CountedRounds<'_>,
         new: &CountedRounds<'_>,
     ) -> Option<Self> {
-        if case.load.by != MeasuredBy::Instructions {
-            return None;
-        }
         let sides = [Counted::of(base), Counted::of(new)];
         let [first, second] =
             [&sides[0], &sides[1]].map(|side| side.rounds.values().next().copied());
         let any = second.or(first)?;
-        let found = case.rows.iter();
-        let changed = found.into_iter().any(|row| {
-            row.what == What::Metric(Metric::UserInstructions)
-                && matches!(row.finding, Finding::Worse | Finding::Improved)
-        });
         Some(Self {
             base_counted_by: first.map(|one| one.counted_by.clone()),
             new_counted_by: second.map(|one| one.counted_by.clone()),

@@ -48,6 +48,14 @@ impl Case {
         }
     }
 
+    /// Whether the instructions per request changed.
+    pub(crate) fn changes_instructions(&self) -> bool {
+        self.rows.iter().any(|row| {
+            row.what == What::Metric(Metric::UserInstructions)
+                && matches!(row.finding, Finding::Worse | Finding::Improved)
+        })
+    }
+
     /// The workload and the load: `hello, 64 connections`.
     pub(crate) fn workload_and_load(&self) -> String {
         format!("{}, {}", self.workload, short(&self.load))

@@ -98,3 +98,11 @@ pub(crate) fn relative(values: &Values, to: &Values) -> Values {
     let ratio = |(round, value): (&u32, &f64)| Some((*round, value / to.get(round)?));
     values.iter().filter_map(ratio).collect()
 }
+
+/// What generated the load.
+pub fn load_from(run: &Run) -> String {
+    match &run.fleet {
+        None => "from this machine".to_owned(),
+        Some(fleet) => format!("from {fleet}"),
+    }
+}

@@ -3,7 +3,7 @@
 use prony_model::Unavailable;
 use prony_present::words::list;
 
-use crate::explain::summary::WorkloadCosts;
+use crate::explain::costs::ServerCosts;
 
 /// Something that could not be measured, and on which servers.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,16 +17,17 @@ pub struct Absent {
 }
 
 /// What could not be measured.
-pub fn of(workloads: &[WorkloadCosts<'_>]) -> Vec<Absent> {
+pub fn of(servers: &[&ServerCosts<'_>]) -> Vec<Absent> {
     let mut found: Vec<Absent> = Vec::new();
-    let servers = || workloads.iter().flat_map(|workload| &workload.servers);
-    for server in servers() {
+    for server in servers {
         for reason in &server.of.unavailable {
             note(&mut found, reason, server.server());
         }
     }
     for absent in &mut found {
-        absent.everywhere = servers().all(|one| absent.servers.iter().any(|id| id == one.server()));
+        absent.everywhere = servers
+            .iter()
+            .all(|one| absent.servers.iter().any(|id| id == one.server()));
     }
     found
 }

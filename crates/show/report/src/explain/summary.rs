@@ -43,8 +43,9 @@ impl<'a> ExplanationSummary<'a> {
                 }),
             }
         }
+        let servers: Vec<_> = workloads.iter().flat_map(|one| &one.servers).collect();
         Self {
-            absent: absent::of(&workloads),
+            absent: absent::of(&servers),
             workloads,
         }
     }

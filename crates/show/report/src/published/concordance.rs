@@ -1,10 +1,10 @@
 //! Whether the order of a document's rows held here.
 
-use prony_model::PublishedFigure;
+use prony_model::{LoadSpec, PublishedFigure};
 use prony_stats::{Competitor, Order, stands};
 
-use super::document::{DocumentRow, DocumentTable};
 use super::measured::Measured;
+use super::row::{DocumentRow, groups, is_by_workload};
 use crate::table::{RateOrder, ResultTable};
 
 /// Whether the published order of one figure held. Every pair of rows whose published figures differ counts once.
@@ -44,7 +44,8 @@ impl Concordance {
 /// a closed loop have the order of their ranking; the comparisons of any other figure are corrected for the number of its
 /// pairs.
 pub(super) fn concordance(
-    table: &DocumentTable,
+    rows: &[DocumentRow],
+    load: &LoadSpec,
     figure: PublishedFigure,
     results: &[ResultTable],
 ) -> Option<Concordance> {
@@ -55,8 +56,10 @@ pub(super) fn concordance(
         open: 0,
         not_measured: 0,
     };
-    for rows in table.groups(figure) {
-        Group::of(table, figure, rows, results)?.count(&mut found);
+    let is_by_workload = is_by_workload(rows, figure);
+    for rows in groups(rows, figure) {
+        let group = Group::of(rows, load, figure, results)?;
+        group.count(is_by_workload, &mut found);
     }
     (found.pairs() + found.not_measured > 0).then_some(found)
 }
@@ -66,8 +69,6 @@ struct Group<'a> {
     figure: PublishedFigure,
     more_is_better: bool,
     rows: Vec<&'a DocumentRow>,
-    /// Whether the figure depends on the workload.
-    is_by_workload: bool,
     /// The order that the rounds show.
     order: Order,
     /// The ranking by this figure, if there is one.
@@ -77,9 +78,9 @@ struct Group<'a> {
 impl<'a> Group<'a> {
     /// `None` for a figure without an order.
     fn of(
-        table: &DocumentTable,
-        figure: PublishedFigure,
         all: Vec<&'a DocumentRow>,
+        load: &LoadSpec,
+        figure: PublishedFigure,
         results: &'a [ResultTable],
     ) -> Option<Self> {
         let more_is_better = figure.more_is_better()?;
@@ -100,21 +101,19 @@ impl<'a> Group<'a> {
             .collect();
         let ranking = results.iter().find(|result| {
             let mut rows = rows.iter();
-            figure == PublishedFigure::Rate
-                && rows.any(|row| result.is_of(&row.workload, &table.source.load))
+            figure == PublishedFigure::Rate && rows.any(|row| result.is_of(&row.workload, load))
         });
         Some(Self {
             figure,
             more_is_better,
             rows,
-            is_by_workload: table.is_by_workload(figure),
             order: Order::of(&competitors),
             ranking: ranking.and_then(|result| result.order.as_ref()),
         })
     }
 
-    /// Counts its pairs.
-    fn count(&self, found: &mut Concordance) {
+    /// Counts its pairs, which name the workload if the figure `is_by_workload`.
+    fn count(&self, is_by_workload: bool, found: &mut Concordance) {
         for (i, first) in self.rows.iter().enumerate() {
             for (j, second) in self.rows.iter().enumerate().skip(i + 1) {
                 let [a, b] = [first, second].map(|row| row.published[&self.figure].value);
@@ -137,7 +136,7 @@ impl<'a> Group<'a> {
                     Some(false) => found.reversed.push(ReversedPair {
                         better_here: self.name(worse),
                         better_there: self.name(better),
-                        workload: self.is_by_workload.then(|| first.workload.clone()),
+                        workload: is_by_workload.then(|| first.workload.clone()),
                     }),
                 }
             }

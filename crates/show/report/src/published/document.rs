@@ -6,10 +6,10 @@ use prony_model::{
     CountedRounds, Published, PublishedFigure, PublishedRow, PublishedTable, Run, ServerRecord,
     TrialRecord,
 };
-use prony_present::table::Flag;
 
 use super::concordance::{Concordance, concordance};
-use super::measured::{Aggregation, Measured, Own, about};
+use super::measured::{Measured, Own};
+use super::row::{DocumentRow, RowFigures, have_workloads};
 use crate::absence::{NOT_REQUESTED, why_absent};
 use crate::table::ResultTable;
 
@@ -35,34 +35,6 @@ pub struct DocumentTable {
     pub rows: Vec<DocumentRow>,
     /// Whether the published order of the rows held, for each figure.
     pub concordances: Vec<Concordance>,
-}
-
-/// The figures of a row.
-pub type RowFigures = BTreeMap<PublishedFigure, Measured>;
-
-/// One of its rows: a run that somebody else measured, and one that was measured here.
-#[derive(Clone, Debug)]
-pub struct DocumentRow {
-    /// The document's name for it; the server's id if the document does not have it.
-    pub name: String,
-    /// The server's id.
-    pub server: String,
-    /// The server's language and framework; empty if unknown.
-    pub made_with: String,
-    /// The workload.
-    pub workload: String,
-    /// Whether the document has this row.
-    pub in_document: bool,
-    /// Whether it is a reference server.
-    pub is_reference: bool,
-    /// What was published.
-    pub published: RowFigures,
-    /// What was measured here.
-    pub measured: RowFigures,
-    /// Why nothing was measured, in a word or two; `None` if something was.
-    pub absent: Option<&'static str>,
-    /// Flags: what the reader must know about it, a few words each.
-    pub flags: Vec<Flag>,
 }
 
 impl Document {
@@ -101,29 +73,7 @@ fn has_two_requested_rows(table: &DocumentTable) -> bool {
 impl DocumentTable {
     /// Whether its rows are of more than one workload, so that each must name its own.
     pub fn has_workloads(&self) -> bool {
-        self.rows
-            .windows(2)
-            .any(|pair| pair[0].workload != pair[1].workload)
-    }
-
-    /// Whether a figure depends on the workload, and the rows have several.
-    pub(super) fn is_by_workload(&self, figure: PublishedFigure) -> bool {
-        self.has_workloads() && about(figure).aggregation != Aggregation::Build
-    }
-
-    /// The rows of the document that can be compared with each other: those of one workload.
-    pub(super) fn groups(&self, figure: PublishedFigure) -> Vec<Vec<&DocumentRow>> {
-        let mut groups: Vec<Vec<&DocumentRow>> = Vec::new();
-        for row in self.rows.iter().filter(|row| row.in_document) {
-            let is_own = |group: &&mut Vec<&DocumentRow>| {
-                !self.is_by_workload(figure) || group[0].workload == row.workload
-            };
-            match groups.iter_mut().find(is_own) {
-                Some(group) => group.push(row),
-                None => groups.push(vec![row]),
-            }
-        }
-        groups
+        have_workloads(&self.rows)
     }
 }
 
@@ -140,21 +90,19 @@ impl<'a> Filling<'a> {
         let of_document = self.source.rows.iter().map(|row| self.row(row, true));
         let others = self.others();
         let of_others = others.iter().map(|row| self.row(row, false));
-        let rows = of_document.chain(of_others).collect();
+        let rows: Vec<DocumentRow> = of_document.chain(of_others).collect();
         let workloads = self.source.rows.iter().map(|row| &row.workload);
         let tried = workloads.filter_map(|workload| Some(self.result(workload)?.rounds));
-        let mut table = DocumentTable {
+        let columns = self.source.columns.iter();
+        let concordances = columns
+            .filter_map(|figure| concordance(&rows, &self.source.load, *figure, self.tables));
+        DocumentTable {
             number,
             rounds: tried.max().unwrap_or(0),
+            concordances: concordances.collect(),
             rows,
-            concordances: Vec::new(),
             source: self.source,
-        };
-        let columns = table.source.columns.iter();
-        table.concordances = columns
-            .filter_map(|figure| concordance(&table, *figure, self.tables))
-            .collect();
-        table
+        }
     }
 
     fn row(&self, row: &PublishedRow, in_document: bool) -> DocumentRow {

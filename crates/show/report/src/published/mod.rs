@@ -4,9 +4,11 @@
 mod concordance;
 mod document;
 mod measured;
+mod row;
 pub mod tables;
 pub mod words;
 
 pub use concordance::{Concordance, ReversedPair};
-pub use document::{Document, DocumentRow, DocumentTable, RowFigures};
+pub use document::{Document, DocumentTable};
 pub use measured::Measured;
+pub use row::{DocumentRow, RowFigures};

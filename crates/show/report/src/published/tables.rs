@@ -8,8 +8,9 @@ use prony_present::table::{Cell, Head, Row, Table, Tone};
 use prony_present::words::{Joined, capital, non_empty};
 use prony_stats::Known;
 
-use super::document::{DocumentRow, DocumentTable, RowFigures};
+use super::document::DocumentTable;
 use super::measured::{Aggregation, Measured, about};
+use super::row::{DocumentRow, RowFigures, groups};
 use super::words::{summary, title};
 
 /// Which of a row's two runs a table shows.
@@ -236,7 +237,7 @@ fn best<'t>(
     row: &DocumentRow,
 ) -> Option<(&'t Measured, &'t Measured)> {
     let more_is_better = figure.more_is_better()?;
-    let mut groups = table.groups(figure).into_iter();
+    let mut groups = groups(&table.rows, figure).into_iter();
     let group = groups.find(|group| group.iter().any(|one| std::ptr::eq(*one, row)))?;
     let both = group
         .into_iter()

@@ -2,7 +2,7 @@
 
 use percent_encoding::percent_encode;
 
-use super::Files;
+use super::files::{Files, text};
 use crate::import::ImportError;
 use crate::import::scenario::{Content, Part};
 use crate::target::UNRESERVED;
@@ -184,7 +184,7 @@ fn read(name: &[u8], files: &mut dyn Files) -> Result<Vec<u8>, ImportError> {
 }
 
 fn file_name(name: &[u8]) -> Result<String, ImportError> {
-    let name = super::text(name)?;
+    let name = text(name)?;
     check_file_name(&name)?;
     Ok(name)
 }

@@ -1,29 +1,17 @@
 //! A curl command, as browsers copy it, as a request.
 
 mod data;
+mod files;
 mod options;
 mod request;
 #[cfg(test)]
 mod tests;
 
+use self::files::text;
 use super::scenario::{Content, Part, Scenario};
 use super::{ImportError, Imported, MAX_INPUT_BYTES, refuse, shell};
 
-/// Reads the files that a command names with `@`.
-pub trait Files {
-    /// What is in a file, or why it cannot be read.
-    fn read(&mut self, name: &str) -> Result<Vec<u8>, String>;
-}
-
-/// No file can be read.
-#[derive(Clone, Copy, Debug)]
-pub struct NoFiles;
-
-impl Files for NoFiles {
-    fn read(&mut self, _name: &str) -> Result<Vec<u8>, String> {
-        Err("files cannot be read here".into())
-    }
-}
+pub use self::files::{Files, NoFiles};
 
 /// Reads the request of a curl command with the quotes of bash.
 pub fn curl(command: &str, files: &mut dyn Files) -> Result<Imported, ImportError> {
@@ -87,11 +75,4 @@ fn files_of(content: &Content) -> Vec<&str> {
         }
         _ => Vec::new(),
     }
-}
-
-fn text(bytes: &[u8]) -> Result<String, ImportError> {
-    String::from_utf8(bytes.to_vec()).map_err(|_| {
-        let text = String::from_utf8_lossy(bytes);
-        format!("`{text}` is not UTF-8; only bodies may be other bytes").into()
-    })
 }

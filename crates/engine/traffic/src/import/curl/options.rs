@@ -2,19 +2,9 @@
 
 use prony_hurl::ast::FlagOption;
 
-use super::request::{Command, Take, VALUES};
-use super::{Files, text};
+use super::files::{Files, text};
+use super::request::{Command, Flag, Take, VALUES};
 use crate::import::{ImportError, refuse};
-
-/// Options without a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Flag {
-    Get,
-    Head,
-    GlobOff,
-    /// Hurl has it, too.
-    Hurl(FlagOption),
-}
 
 #[derive(Clone, Copy)]
 enum Kind {

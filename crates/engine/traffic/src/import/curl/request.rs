@@ -4,8 +4,7 @@ use percent_encoding::percent_decode_str;
 use prony_hurl::ast::FlagOption;
 
 use super::data::{self, Data};
-use super::options::Flag;
-use super::{Files, text};
+use super::files::{Files, text};
 use crate::import::scenario::{Content, Entry, Options, Part, Text, has_header, is_named, method};
 use crate::import::url::Url;
 use crate::import::write::FORM;
@@ -13,6 +12,16 @@ use crate::import::{ImportError, refuse};
 
 /// The content codings that `--compressed` of curl accepts.
 const CODINGS: &str = "deflate, gzip, br, zstd";
+
+/// Options without a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Flag {
+    Get,
+    Head,
+    GlobOff,
+    /// Hurl has it, too.
+    Hurl(FlagOption),
+}
 
 /// What the options say.
 #[derive(Default)]

@@ -2,47 +2,20 @@
 
 pub(crate) mod jit_dump;
 mod kernel;
+pub(crate) mod named;
 mod native;
 pub(crate) mod perf_map;
 
 use std::collections::{BTreeMap, HashMap};
 
-use prony_model::{Frame, FrameKind, Unavailable};
+use prony_model::{FrameKind, Unavailable};
 
 use crate::profile::module::Modules;
 use crate::profile::place::Place;
 use crate::profile::process::Processes;
 use crate::profile::runtimes;
 
-/// What a place is called.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Named {
-    /// The functions, the outermost first: a place in code that was inlined has several.
-    pub(crate) frames: Vec<Frame>,
-    /// Why it has no name.
-    pub(crate) why_unnamed: Option<String>,
-}
-
-impl Named {
-    pub(crate) fn function(name: String, module: &str, kind: FrameKind) -> Named {
-        Named {
-            frames: vec![Frame {
-                name,
-                module: module.to_owned(),
-                kind,
-            }],
-            why_unnamed: None,
-        }
-    }
-
-    pub(crate) fn unknown(module: &str, kind: FrameKind, why: impl Into<String>) -> Named {
-        let name = format!("{module} [unknown]");
-        Named {
-            why_unnamed: Some(why.into()),
-            ..Named::function(name, module, kind)
-        }
-    }
-}
+use named::Named;
 
 /// The names of all places, in their order, and what names could not be read.
 pub(crate) fn name_all(

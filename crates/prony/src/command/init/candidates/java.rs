@@ -1,6 +1,6 @@
 //! What Maven or Gradle builds.
 
-use super::{Candidate, ProgramFolder, SourceFile, id_of, id_of_folder};
+use super::program_folder::{Candidate, ProgramFolder, SourceFile, id_of, id_of_folder};
 
 /// The newest executable archive of a folder: builds leave archives with the sources, without the dependencies and of
 /// earlier versions beside it.

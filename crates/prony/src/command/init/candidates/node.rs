@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::{Candidate, ProgramFolder, id_of, id_of_folder, text};
+use super::program_folder::{Candidate, ProgramFolder, id_of, id_of_folder, text};
 
 const PACKAGE: &str = "package.json";
 const PNPM_WORKSPACE: &str = "pnpm-workspace.yaml";

@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use super::{Candidate, ProgramFolder, SourceFile, id_of_folder, name_of, sources, text};
+use super::program_folder::{
+    Candidate, ProgramFolder, SourceFile, id_of_folder, name_of, sources, text,
+};
 
 /// What a program without any file that describes it was found by.
 pub const PLAIN: &str = "a Python file";

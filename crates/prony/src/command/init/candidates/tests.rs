@@ -1,3 +1,4 @@
+use std::fs;
 use std::process::Command;
 
 use prony_testkit::table::rows;

@@ -124,7 +124,7 @@ fn is_more_than(samples: f64, of: &Profile, limit: f64) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Rule;
+    use super::super::rules::Rule;
     use super::*;
     use crate::explain::builder::Builder;
     use crate::explain::summary::ExplanationSummary;

@@ -5,6 +5,7 @@ mod calls;
 mod cpu;
 mod functions;
 mod memory;
+mod rules;
 mod switches;
 mod writes;
 
@@ -13,44 +14,13 @@ use prony_present::number::about_times;
 use prony_present::words::list;
 use prony_stats::Estimate;
 
+pub use rules::findings;
+
 use crate::explain::costs::ServerCosts;
 use crate::explain::summary::WorkloadCosts;
 
-/// A rule: what it says about a workload, if it applies.
-type Rule = fn(&WorkloadCosts<'_>) -> Option<String>;
-
-/// The rules, the most telling first.
-const RULES: [Rule; 17] = [
-    writes::awaited,
-    cpu::difference,
-    calls::number,
-    writes::apart,
-    writes::together,
-    calls::hand_offs,
-    switches::voluntary,
-    memory::growth,
-    functions::collection,
-    cpu::in_kernel,
-    cpu::in_user_mode,
-    functions::one_function,
-    calls::epoll_ctl,
-    memory::faults,
-    switches::involuntary,
-    writes::segments,
-    calls::io_uring,
-];
-
-/// The most sentences about a workload.
-const MOST: usize = 8;
-
 /// The most servers that a sentence names.
 const NAMED: usize = 4;
-
-/// What stands out, the most telling first: at most eight sentences.
-pub fn findings(workload: &WorkloadCosts<'_>) -> Vec<String> {
-    let found = RULES.iter().filter_map(|rule| rule(workload));
-    found.take(MOST).collect()
-}
 
 /// The figure if its whole interval is above the limit. A single round has none.
 fn above(figure: Option<&Estimate>, limit: f64) -> Option<f64> {
@@ -160,6 +130,7 @@ impl Others {
 
 #[cfg(test)]
 mod tests {
+    use super::rules::{MOST, Rule};
     use super::*;
     use crate::explain::builder::{Builder, profile};
     use crate::explain::summary::ExplanationSummary;
