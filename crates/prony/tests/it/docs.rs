@@ -9,11 +9,12 @@ use crate::common::{commands_in, prony, repository, run};
 /// Flags of other programs that the documentation names: other load generators, Cargo, npm, podman, curl, scripts in
 /// `benches/`, and servers in examples.
 const FOREIGN: &str = "\
-    --bin --body-file --burst-rate --call --check --concurrency --connect-to --context --count --count-errors --create-if-none \
-    --descriptor_set_out --disable-keepalive --draws --edit-last --example --from --frozen --frozen-lockfile --git \
-    --global --h1 --hash-seed --host --ignore-missing --immutable --include_imports --interrupt-budget --label \
-    --languages --latency-correction --listen --local-ips --locked --namespace --network --no-access-log --nodelist \
-    --npn-list --other-program --output-format --path --port --predictable --predictable-gc-schedule --quiet \
+    --bin --body-file --burst-rate --call --check --concurrency --connect-to --context --count --count-errors \
+    --create-if-none --descriptor_set_out --disable-keepalive --draws --edit-last --example --from --frozen \
+    --frozen-lockfile --git --global --h1 --hash-seed --host --ignore-missing --immutable --include_imports \
+    --interpreted-frames-native-stack --interrupt-budget --label --languages --latency-correction --listen \
+    --local-ips --locked --namespace --network --no-access-log --nodelist --npn-list --other-program --output-format \
+    --path --perf-basic-prof-only-functions --port --predictable --predictable-gc-schedule --profile --prony --quiet \
     --random-seed --release --retry --retry-connrefused --rm --rps --runs --save-dev --security-opt --single \
     --skipTLS --summary-export --terminate-after-count --thinktime --unbuffered --urls-from-file --version \
     --warm-up-time --workspace --write --write-out";

@@ -93,7 +93,7 @@ const DRAWN: &str = "a line of quotes.txt drawn uniformly and independently for 
 
 /// The wrong servers: the workload in which each is wrong, and what Prony expected and received.
 const LIES: &str = "
-    wrong-status | hello | status 200 | status 500
+    wrong-status | hello | status 200 | 500: hello from prony
     wrong-type | byte | content-type text/plain | content-type text/html
     one-byte-off | page | 102400 bytes, at byte 5000: ` | 102400 bytes, at byte 5000: `~
     obsolete-event | sse | an event named datastar-patch-elements | an event named datastar-merge-fragments

@@ -99,7 +99,7 @@ fn requests_past_their_deadline_are_dropped() {
     let (shed, timed_out) = (outcome(&result, "shed"), outcome(&result, "timed_out"));
     assert_eq!(shed + timed_out, 50, "{result}");
     assert!(shed > 0 && timed_out >= 2, "{result}");
-    result.holds(&format!("load.deadline=2.5 open.sent={timed_out}"));
+    result.holds(&format!("load.deadline_s=2.5 open.sent={timed_out}"));
 }
 
 #[test]
