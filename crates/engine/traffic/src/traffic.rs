@@ -9,7 +9,7 @@ use crate::flow::{Entry, Scenario};
 use crate::http_version::HttpVersion;
 use crate::parts::{Order, RequestError, RequestParts, RequestSet};
 
-/// What a load sends, as data: whoever has it encodes it.
+/// What a load sends, as data. Each process that sends it encodes it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Traffic {
