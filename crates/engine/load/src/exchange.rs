@@ -167,7 +167,7 @@ impl Source<'_> {
             Self::Flows => Err("a flow of several requests needs a load".into()),
             Self::User(user, _) => {
                 user.begin();
-                match user.next() {
+                match user.next_turn() {
                     Turn::Send(_) => Ok(()),
                     Turn::End => Err("the flow has no request".into()),
                     Turn::Fail(reason) => Err(reason),

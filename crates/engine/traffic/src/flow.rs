@@ -155,7 +155,7 @@ impl User<'_> {
     }
 
     /// What the user does next in the flow.
-    pub fn next(&mut self) -> Turn {
+    pub fn next_turn(&mut self) -> Turn {
         match self {
             Self::Hurl(user) => user.next(),
             Self::One(user) => user.next(),

@@ -202,7 +202,7 @@ impl<'a> Flows<'a> {
         if let Some(sending) = running.waiting.take() {
             return running.send(sending, None);
         }
-        let failure = match user.next() {
+        let failure = match user.next_turn() {
             Turn::Send(sending) => {
                 let thinks = running.has_sent && !sending.is_redirected;
                 let think = self.think.as_mut().filter(|_| thinks);

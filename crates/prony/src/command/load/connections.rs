@@ -106,7 +106,7 @@ impl ConnectionArguments {
         }
         let endpoint = match &self.resolve {
             Some(resolve) => resolve.connectable(timeout)?,
-            None => Endpoint::of(&url, timeout)?,
+            None => Endpoint::of(url, timeout)?,
         };
         check_families(&self.source, &endpoint).map_err(usage)?;
         Ok(endpoint)

@@ -76,7 +76,7 @@ fn every_kind_of_call_counts_its_messages_on_both_sides() {
             let streams = kind.streams_responses();
             let path = if streams { EACH } else { FIRST_ONLY };
             let plan = plan(&server, protocol, event_loop).with(|plan| {
-                plan.request = call(&server, protocol, (kind, path), &sent).into();
+                plan.request = call(&server, protocol, (kind, path), &sent);
                 plan.load.events = streams;
                 plan.load.pipeline = in_flight;
             });

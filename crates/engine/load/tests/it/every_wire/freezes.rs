@@ -50,7 +50,7 @@ fn check(
     let path = format!("freeze/{FROZEN_BY}");
     let request = request(&server, protocol, CallKind::Unary, &path);
     let result = load(&plan(&server, protocol, event_loop).with(|plan| {
-        plan.request = request.into();
+        plan.request = request;
         plan.load.shape = even(RATE);
         plan.load.requests = Some(REQUESTS);
         plan.load.connections = connections;

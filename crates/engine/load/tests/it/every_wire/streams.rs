@@ -22,7 +22,7 @@ fn of_events(protocols: &[Protocol], events: u64, check: impl Fn(&CountingServer
             let path = format!("events/{events}");
             let request = request(&server, protocol, CallKind::ServerStreaming, &path);
             let mut plan = plan(&server, protocol, event_loop).with(|plan| {
-                plan.request = request.into();
+                plan.request = request;
                 plan.load.events = true;
             });
             in_agents(&mut plan, agents);

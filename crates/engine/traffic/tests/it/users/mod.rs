@@ -189,7 +189,7 @@ impl<'a> Client<'a> {
     }
 
     fn turn(&mut self) -> Result<Option<Sent>, String> {
-        let sending = match self.user.next() {
+        let sending = match self.user.next_turn() {
             Turn::Send(sending) => sending,
             Turn::End => return Ok(None),
             Turn::Fail(reason) => return Err(reason),

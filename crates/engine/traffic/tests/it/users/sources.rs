@@ -11,7 +11,7 @@ use crate::users::{Client, Given, client_with, paths, scenario_of, sources};
 fn paths_of(mut user: User<'_>, flows: usize) -> Vec<String> {
     let path = |_| {
         user.begin();
-        user.next();
+        user.next_turn();
         user.request().parts().url().path()[1..].to_owned()
     };
     (0..flows).map(path).collect()
