@@ -7,7 +7,7 @@ use http::{HeaderName, HeaderValue};
 use serde::{Deserialize, Serialize};
 
 use crate::base64::Base64;
-use crate::parts::Field;
+use crate::serde_http::Field;
 use crate::url::Scheme;
 
 /// Bytes before a message: a flag, and its length.

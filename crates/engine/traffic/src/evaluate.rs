@@ -11,9 +11,9 @@ use prony_model::Outcome;
 
 use crate::coding::Accepted;
 use crate::collect::Collect;
-use crate::flow::Reply;
 use crate::http_version::HttpVersion as WireVersion;
 use crate::response::LONGEST_BODY;
+use crate::turn::Reply;
 
 /// Why a response is not as expected.
 pub(crate) enum Unexpected {

@@ -49,6 +49,7 @@ pub mod sse;
 mod target;
 mod text;
 mod traffic;
+mod turn;
 mod url;
 mod user;
 
@@ -61,23 +62,23 @@ pub use encode::Encode;
 pub use error::ScenarioError;
 pub use expected::Expected;
 pub use file::{must_be_file, read_file, read_hurl_file};
-pub use flow::{
-    Entry, FlowShare, Keep, Rejection, Reply, Scenario, ScenarioRequest, Sending, Turn, User,
-};
+pub use flow::{Scenario, User};
 pub use http_version::HttpVersion;
 pub use json::{Json, SentJson, from_toml};
 pub use one_request::{OneRequest, OneRequestError, RequestTemplate};
 pub use parts::{
-    Field, Order, RequestError, RequestParts, RequestSet, add_field, add_user, expects_length,
+    Order, RequestError, RequestParts, RequestSet, add_field, add_user, expects_length,
     header_fields,
 };
 pub use prepare::{ConnectionOptions, HurlScenario};
 pub use request_file::{RequestFile, RequestFileError};
 pub use response::{LONGEST_BODY, LONGEST_LINE, Mismatch, Response, excerpt, same_bytes};
 pub use secrets::{HIDDEN, Secrets};
+pub use serde_http::Field;
 pub use sources::{RandomRange, RandomRangeError, Sources, SourcesError, check_name};
 pub use text::{Template, Text, TextError, placeholder};
 pub use traffic::Traffic;
+pub use turn::{Entry, FlowShare, Keep, Rejection, Reply, ScenarioRequest, Sending, Turn};
 pub use url::{HttpUrl, Scheme, UrlError};
 
 /// The most entries of a file: each has a histogram per thread.

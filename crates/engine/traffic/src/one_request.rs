@@ -9,11 +9,11 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::cookies::CookieJar;
 use crate::environment::UserEnvironment;
-use crate::flow::{Entry, FlowShare, Keep, Reply, ScenarioRequest, Sending, Turn};
 use crate::parts::{RequestError, RequestParts};
 use crate::request::{given_cookies, set_cookies};
 use crate::sources::Sources;
 use crate::text::{Text, TextError};
+use crate::turn::{Entry, FlowShare, Keep, Reply, ScenarioRequest, Sending, Turn};
 use crate::url::HttpUrl;
 
 /// A request with placeholders.

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::call::CallError;
 use crate::response::excerpt;
+use crate::serde_http::Field;
 use crate::url::HttpUrl;
 
 /// Why a request is invalid.
@@ -39,9 +40,6 @@ pub enum RequestError {
     #[error("the weights must be one for each request, at least one of them above 0")]
     Weights,
 }
-
-/// A header field.
-pub type Field = (HeaderName, HeaderValue);
 
 /// A request, before it is encoded for a version of HTTP.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

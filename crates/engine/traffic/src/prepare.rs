@@ -6,7 +6,7 @@ use prony_hurl::ast::{
     Assert, Capture, Entry, EntryOption, Expression, FlagOption, HurlFile, OptionValue, PlainQuery,
     Query, QueryValue, Setting, StatusValue, Template, TemplateElement,
 };
-use prony_hurl::evaluate::{Scope, Variables};
+use prony_hurl::evaluate::{Failure, Scope, Variables};
 use prony_hurl::{Position, parse, unsupported};
 use serde::Deserialize;
 
@@ -15,7 +15,6 @@ use crate::carried::HurlText;
 use crate::constants::Constants;
 use crate::environment::UserEnvironment;
 use crate::error::ScenarioError;
-use crate::flow::{Entry as NamedEntry, FlowShare, Keep, ScenarioRequest, User};
 use crate::option_values::OptionValues;
 use crate::options::EntryOptions;
 use crate::placeholders::check_variables;
@@ -23,8 +22,8 @@ use crate::request::{RequestFailure, Server, blank, render};
 use crate::secrets::Secrets;
 use crate::sources::Sources;
 use crate::target;
+use crate::turn::{Entry as NamedEntry, Keep, ScenarioRequest};
 use crate::url::HttpUrl;
-use crate::user::{HurlUser, in_a_line};
 
 /// A Hurl file, ready to be run by any number of users.
 #[derive(Deserialize)]
@@ -170,11 +169,6 @@ impl HurlScenario {
     /// Where the values of its variables come from.
     pub fn sources(&self) -> &Sources {
         &self.sources
-    }
-
-    /// As [`Scenario::user`](crate::Scenario::user).
-    pub fn user(&self, seed: u64, share: FlowShare) -> User<'_> {
-        User::Hurl(Box::new(HurlUser::new(self, seed, share)))
     }
 
     /// The URL of the server.
@@ -430,6 +424,22 @@ fn may_redirect(entry: &Entry) -> bool {
             ) => !matches!(setting, Setting::Literal(false)),
             _ => false,
         })
+}
+
+/// The most characters of a reason that are shown.
+const LONGEST_REASON: usize = 400;
+
+/// A failure in a line, without secrets.
+pub(crate) fn in_a_line(failure: &Failure, secrets: &Secrets) -> String {
+    // A secret that is cut, or has other white space, would not be found.
+    let reason = secrets.hide(&failure.reason);
+    let words: Vec<&str> = reason.split_whitespace().collect();
+    let mut reason = words.join(" ");
+    if let Some((end, _)) = reason.char_indices().nth(LONGEST_REASON) {
+        reason.truncate(end);
+        reason.push('…');
+    }
+    format!("{}: {reason}", failure.title)
 }
 
 pub(crate) fn place(file: &str, position: Position) -> String {

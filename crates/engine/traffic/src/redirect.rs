@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use http::{HeaderName, Method, header};
 use prony_hurl::ast::{EntryOption, KeyValue, OptionValue, Request, TextOption};
 
-use crate::flow::{Reply, ScenarioRequest};
+use crate::turn::{Reply, ScenarioRequest};
 use crate::url::HttpUrl;
 
 /// The most redirects of an entry, even if `max-redirs` is higher: a load must end.

@@ -7,11 +7,12 @@ use prony_hurl::ast::{EntryOption, OptionValue, Request, Template, TextOption};
 use prony_hurl::evaluate::{Failure, Rendered, Scope};
 
 use crate::coding::ALL_CODINGS;
-use crate::flow::ScenarioRequest;
 use crate::options::EntryOptions;
-use crate::parts::{Field, RequestError, RequestParts, add_field, add_user};
+use crate::parts::{RequestError, RequestParts, add_field, add_user};
 use crate::redirect;
+use crate::serde_http::Field;
 use crate::target;
+use crate::turn::ScenarioRequest;
 use crate::url::{HttpUrl, UrlError};
 
 /// What a request has unless its entry sets or removes it, as requests of Hurl do.

@@ -8,8 +8,8 @@ use http::header::AUTHORIZATION;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 
-use crate::flow::ScenarioRequest;
 use crate::target::{IN_PATHS, UNRESERVED};
+use crate::turn::ScenarioRequest;
 use crate::url::NOT_IN_URLS;
 
 /// What stands for a secret.

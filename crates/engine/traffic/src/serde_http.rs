@@ -1,5 +1,10 @@
 //! Parts of HTTP in JSON.
 
+use http::{HeaderName, HeaderValue};
+
+/// A header field.
+pub type Field = (HeaderName, HeaderValue);
+
 pub(crate) mod method {
     use http::Method;
     use serde::de::Error;
@@ -20,8 +25,8 @@ pub(crate) mod fields {
     use serde::de::Error;
     use serde::{Deserialize, Deserializer, Serializer};
 
+    use super::Field;
     use crate::base64::Base64;
-    use crate::parts::Field;
 
     pub(crate) fn serialize<S: Serializer>(fields: &[Field], to: S) -> Result<S::Ok, S::Error> {
         let pairs = fields.iter();

@@ -12,7 +12,7 @@ use prony_hurl::evaluate::{Number, Value, Variables};
 use serde::{Deserialize, Serialize, Serializer};
 
 use crate::environment::NamedFiles;
-use crate::flow::FlowShare;
+use crate::turn::FlowShare;
 
 /// The most bytes of a data file.
 const LONGEST_DATA: u64 = 256 * 1024 * 1024;

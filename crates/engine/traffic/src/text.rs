@@ -392,7 +392,7 @@ impl JsonPlace {
 
 #[cfg(test)]
 mod tests {
-    use crate::flow::FlowShare;
+    use crate::turn::FlowShare;
     use prony_testkit::table::rows;
 
     use super::*;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::call::Call;
-use crate::flow::{Entry, Scenario};
+use crate::flow::Scenario;
 use crate::http_version::HttpVersion;
 use crate::parts::{Order, RequestError, RequestParts, RequestSet};
+use crate::turn::Entry;
 
 /// What a load sends, as data. Each process that sends it encodes it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -179,7 +180,7 @@ fn bytes(request: &RequestParts) -> u64 {
     head_bytes(&texts, request.fields()) + request.body().len() as u64
 }
 
-fn head_bytes(texts: &[&str], fields: &[crate::parts::Field]) -> u64 {
+fn head_bytes(texts: &[&str], fields: &[crate::serde_http::Field]) -> u64 {
     let texts = texts.iter().map(|text| text.len());
     let fields = fields.iter();
     let fields = fields.map(|(name, value)| name.as_str().len() + value.len() + ": \r\n".len());

@@ -9,15 +9,12 @@ use prony_model::Outcome;
 use crate::cookies::CookieJar;
 use crate::environment::UserEnvironment;
 use crate::evaluate::{Received, Unexpected, evaluate};
-use crate::flow::{FlowShare, Rejection, Reply, ScenarioRequest, Sending, Turn};
 use crate::options::EntryOptions;
-use crate::prepare::{HurlScenario, PreparedEntry, accepts, place};
+use crate::prepare::{HurlScenario, PreparedEntry, accepts, in_a_line, place};
 use crate::redirect;
 use crate::request::{RequestFailure, follow, given_cookies, render, set_cookies};
 use crate::secrets::Secrets;
-
-/// The most characters of a reason that are shown.
-const LONGEST_REASON: usize = 400;
+use crate::turn::{FlowShare, Rejection, Reply, ScenarioRequest, Sending, Turn};
 
 /// A user of a [`HurlScenario`].
 pub struct HurlUser<'a> {
@@ -360,19 +357,6 @@ impl<'a> HurlUser<'a> {
 fn described(file: &str, failure: &Failure, secrets: &Secrets) -> String {
     let place = place(file, failure.position);
     format!("{place}: {}", in_a_line(failure, secrets))
-}
-
-/// A failure in a line, without secrets.
-pub(crate) fn in_a_line(failure: &Failure, secrets: &Secrets) -> String {
-    // A secret that is cut, or has other white space, would not be found.
-    let reason = secrets.hide(&failure.reason);
-    let words: Vec<&str> = reason.split_whitespace().collect();
-    let mut reason = words.join(" ");
-    if let Some((end, _)) = reason.char_indices().nth(LONGEST_REASON) {
-        reason.truncate(end);
-        reason.push('…');
-    }
-    format!("{}: {reason}", failure.title)
 }
 
 fn wrong_status(entry: &PreparedEntry, actual: u16) -> Unexpected {

@@ -21,30 +21,14 @@ struct Exception {
 }
 
 /// This list may only become shorter.
-const EXCEPTIONS: [Exception; 13] = [
-    Exception {
-        place: "crates/engine/load/src/document.rs",
-        until: WHAT_IS_SENT,
-    },
-    Exception {
-        place: "crates/engine/load/src/request.rs",
-        until: WHAT_IS_SENT,
-    },
-    Exception {
-        place: "crates/engine/load/src/wire/grpc/call.rs",
-        until: WHAT_IS_SENT,
-    },
+const EXCEPTIONS: [Exception; 9] = [
     Exception {
         place: "crates/engine/traffic/src/prepare.rs",
-        until: WHAT_IS_SENT,
+        until: HURL_FILES,
     },
     Exception {
         place: "crates/lab/run/src/request/mod.rs",
-        until: WHAT_IS_SENT,
-    },
-    Exception {
-        place: "crates/lab/run/src/response.rs",
-        until: WHAT_IS_SENT,
+        until: REQUESTS,
     },
     Exception {
         place: "crates/engine/load/src/engine/worker/",
@@ -75,7 +59,9 @@ const EXCEPTIONS: [Exception; 13] = [
         until: RUNNER,
     },
 ];
-const WHAT_IS_SENT: &str = "what is sent and what is expected back are types of `traffic`";
+const HURL_FILES: &str =
+    "the text of a Hurl file, and places in it, no longer know how the file is prepared";
+const REQUESTS: &str = "a declared request no longer knows how it is prepared";
 const WORKER: &str = "the parts of a worker no longer know the worker";
 const SOCKETS: &str = "the sockets and the events of an event loop have files of their own";
 const STAGES: &str = "what is counted in a stage has a file of its own";
