@@ -1,6 +1,6 @@
 //! Server-sent events: the event stream of WHATWG HTML, section 9.2.
 //!
-//! [`events`] parses the events. [`EventCounter`] only counts them, cheaply enough for a load.
+//! [`events`](prony_traffic::sse::events) parses the events. [`EventCounter`] only counts them, cheaply enough for a load.
 
 use memchr::memchr2;
 
