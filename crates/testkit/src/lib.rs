@@ -3,11 +3,11 @@
 #![allow(missing_docs, reason = "the tests of this repository alone use it")]
 
 pub mod alone;
+#[cfg(test)]
+mod architecture;
 pub mod certificate;
 pub mod connections;
 mod golden;
-#[cfg(test)]
-mod house;
 pub mod page;
 pub mod processes;
 pub mod recorder;

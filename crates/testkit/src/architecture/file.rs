@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::house::tokens::{Token, tokens};
+use crate::architecture::tokens::{Token, tokens};
 
 /// A module of a file: the file itself, or `mod name { … }` in it.
 #[derive(Debug, Default, PartialEq)]

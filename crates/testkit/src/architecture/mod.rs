@@ -1,4 +1,4 @@
-//! The plan of the house: what may use what. It reads the repository and knows nothing else of Prony.
+//! The architecture: what may use what. These tests read the repository and know nothing else of Prony.
 
 mod circles;
 mod crates;
@@ -9,8 +9,8 @@ mod tokens;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::house::circles::circles;
-use crate::house::crates::Crate;
+use crate::architecture::circles::circles;
+use crate::architecture::crates::Crate;
 
 /// Files that may still be in circles.
 struct Exception {

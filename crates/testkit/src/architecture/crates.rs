@@ -55,7 +55,7 @@ impl Crate {
     }
 
     /// The folder in `crates/` that the crate is in, or that it is.
-    fn room(&self) -> &str {
+    fn top_folder(&self) -> &str {
         let mut parts = self.folder.split('/').skip(1);
         parts.next().expect("a folder in `crates/`")
     }
@@ -70,14 +70,15 @@ impl Crate {
     }
 
     fn may_use(&self, other: &Self) -> bool {
-        other.room() != TESTKIT
-            && (self.room() == TESTKIT || position(other.room()) <= position(self.room()))
+        other.top_folder() != TESTKIT
+            && (self.top_folder() == TESTKIT
+                || position(other.top_folder()) <= position(self.top_folder()))
     }
 }
 
-fn position(room: &str) -> usize {
-    let position = FOLDERS.iter().position(|folder| *folder == room);
-    position.unwrap_or_else(|| panic!("crates/{room} is none of {FOLDERS:?}"))
+fn position(top_folder: &str) -> usize {
+    let position = FOLDERS.iter().position(|folder| *folder == top_folder);
+    position.unwrap_or_else(|| panic!("crates/{top_folder} is none of {FOLDERS:?}"))
 }
 
 #[test]

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::house::circles::Arrow;
-use crate::house::file::{Import, Section, sections};
+use crate::architecture::circles::Arrow;
+use crate::architecture::file::{Import, Section, sections};
 
 /// The arrows between the files in `src` of a crate.
 pub(super) fn arrows(root: &Path, folder: &str) -> Vec<Arrow> {
@@ -234,7 +234,7 @@ mod tests {
     use std::fs;
 
     use super::*;
-    use crate::house::circles::circles;
+    use crate::architecture::circles::circles;
 
     /// The circles of a crate with these files, each by its name and its text.
     fn circles_of(files: &[(&str, &str)]) -> Vec<String> {
