@@ -13,7 +13,7 @@ use prony_traffic::{
 use socket2::Socket;
 
 use crate::engine::{Mode, socket_for};
-use crate::request::{Encoded, EncodedRequests};
+use crate::request::{EncodedRequests, EncodedTraffic};
 use crate::target::Endpoint;
 use crate::tls::TlsClient;
 use crate::wire::h1::{H1Wire, Ignore};
@@ -108,7 +108,7 @@ pub fn exchange(
     tls: Option<&TlsClient>,
     timeout: Duration,
 ) -> Result<Response, ExchangeError> {
-    let sent = Encoded::of(traffic)?;
+    let sent = EncodedTraffic::of(traffic)?;
     Conversation::new(endpoint, &sent, tls, timeout).request()
 }
 
@@ -203,7 +203,7 @@ impl<'a> Conversation<'a> {
     /// is refused when it is to be sent. Does not connect yet. `timeout` is for each response.
     pub fn new(
         endpoint: &Endpoint,
-        sent: &'a Encoded<'a>,
+        sent: &'a EncodedTraffic<'a>,
         tls: Option<&TlsClient>,
         timeout: Duration,
     ) -> Self {

@@ -25,7 +25,7 @@ pub use plan::{
     Batch, Batches, EventLoopChoice, Here, LoadPlan, MOST_AGENTS, MOST_PIPELINE, MOST_THREADS,
     PlanError, SampleChoice, Sampling,
 };
-pub use request::{Encoded, Request};
+pub use request::{EncodedTraffic, Request};
 pub use runner::{LoadRunner, ThisProcess};
 pub use segments::{Segments, SegmentsError, segments_of};
 pub use target::{Endpoint, TargetError};

@@ -104,7 +104,7 @@ impl Request {
 
 /// Traffic, with what is the same each time encoded for its wire.
 #[derive(Clone, Debug)]
-pub struct Encoded<'a> {
+pub struct EncodedTraffic<'a> {
     pub(crate) traffic: Cow<'a, Traffic>,
     pub(crate) requests: EncodedRequests,
 }
@@ -116,7 +116,7 @@ pub(crate) enum EncodedRequests {
     Http2(Vec<StreamRequest>),
 }
 
-impl<'a> Encoded<'a> {
+impl<'a> EncodedTraffic<'a> {
     /// # Errors
     ///
     /// If the version of HTTP cannot express a request, or there is none.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use prony_traffic::{Traffic, sse};
 
 use crate::exchange::{Conversation, ExchangeError};
-use crate::request::Encoded;
+use crate::request::EncodedTraffic;
 use crate::target::Endpoint;
 use crate::tls::TlsClient;
 
@@ -54,7 +54,7 @@ pub fn segments_of(
     responses: u64,
     timeout: Duration,
 ) -> Result<Segments, SegmentsError> {
-    let sent = Encoded::of(traffic).map_err(ExchangeError::from)?;
+    let sent = EncodedTraffic::of(traffic).map_err(ExchangeError::from)?;
     let mut conversation = Conversation::new(endpoint, &sent, tls, timeout);
     conversation.request()?;
     let mut segments = Segments::default();

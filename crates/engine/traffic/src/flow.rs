@@ -45,8 +45,8 @@ impl Scenario {
         matches!(self, Self::One(_))
     }
 
-    /// A new user, by whom flows of `share` are begun. Random values of the user come from `seed`, and values that differ
-    /// from flow to flow are those of the flows in `share`.
+    /// A new user, who begins flows of `share`. Random values of the user come from `seed`, and values that differ from
+    /// flow to flow are those of the flows in `share`.
     pub fn user(&self, seed: u64, share: FlowShare) -> User<'_> {
         match self {
             Self::Hurl(scenario) => scenario.user(seed, share),

@@ -131,15 +131,6 @@ impl Traffic {
         }
     }
 
-    /// Whether that request asks the server to close the connection after the response. What a user sends is not known
-    /// before; its server then says that it closes.
-    pub fn closes(&self, number: usize) -> bool {
-        match self {
-            Self::Requests(set, HttpVersion::Http1) => set.requests()[number].closes(),
-            Self::Requests(..) | Self::Call(_) | Self::Scenario(..) => false,
-        }
-    }
-
     /// How many bytes of memory each request in flight takes at most until it is sent, if there may be several over a
     /// connection.
     pub fn longest_bytes(&self) -> u64 {

@@ -114,7 +114,7 @@ pub struct Reply<'a> {
     pub http: HttpVersion,
     /// The rest, if the user needs it.
     pub kept: Option<&'a Collect>,
-    /// From the begin of the request to the end of the response.
+    /// From the start of the request to the end of the response.
     pub duration: Duration,
     /// The address of the server; `None` if the connection is no TCP connection.
     pub server: Option<IpAddr>,

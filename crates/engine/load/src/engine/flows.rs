@@ -182,7 +182,7 @@ impl<'a> Flows<'a> {
         self.begun += 1;
     }
 
-    /// The begin of the flow that the user is in.
+    /// When the flow that the user is in began.
     pub(super) fn begin_of(&self, user: usize) -> Option<Begin> {
         Some(self.users.get(user)?.flow.as_ref()?.begin)
     }

@@ -93,7 +93,7 @@ impl<'a> Judge<'a> {
             .then(|| self.sample(self.longest_body))
     }
 
-    /// The same, or keeps the begin of one of the first responses of a phase.
+    /// The same, or keeps the beginning of one of the first responses of a phase.
     #[inline]
     pub(super) fn keep_next(&mut self, now: Nanoseconds) -> Option<Box<Sample>> {
         let sample = self.sample_next(now);

@@ -60,7 +60,7 @@ use worker::{Arrivals, Connections, Ledger, Share, Shared, Worker, WorkerResult}
 use worker_number::{WorkerNumber, share_of_agent};
 
 use crate::plan::{EventLoopChoice, LoadPlan, PlanError};
-use crate::request::{Encoded, EncodedRequests};
+use crate::request::{EncodedRequests, EncodedTraffic};
 use crate::wire::Wire;
 use crate::wire::h1::H1Wire;
 use crate::wire::h2::H2Wire;
@@ -183,7 +183,7 @@ fn run_workers(
     if agent >= agents {
         return Err(PlanError::NoSuchAgent { agent, agents }.into());
     }
-    let sent = Encoded::of(&plan.request)?;
+    let sent = EncodedTraffic::of(&plan.request)?;
     raise_file_limit(most_sockets(plan, agent))?;
     let progress: Vec<WorkerProgress> = (0..plan.load.threads)
         .map(|_| WorkerProgress::default())

@@ -130,7 +130,7 @@ pub(super) struct PhaseResult {
     pub(super) cost: WorkerCost,
 }
 
-/// The begin of a request or flow.
+/// When a request or flow began.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Begin {
     /// When it was due; when it began, if it was not due at an instant.

@@ -14,7 +14,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
-use crate::request::Encoded;
+use crate::request::EncodedTraffic;
 use crate::tls::{Identity, Offer, TlsSettings, TlsVersion, Trust, Versions};
 
 fn url(path: &str) -> HttpUrl {
@@ -78,7 +78,7 @@ fn read_back(plan: &LoadPlan) -> LoadPlan {
 
 /// Every byte that is sent.
 fn sent(traffic: &Traffic) -> String {
-    format!("{:?}", Encoded::of(traffic).unwrap().requests)
+    format!("{:?}", EncodedTraffic::of(traffic).unwrap().requests)
 }
 
 #[test]
@@ -307,7 +307,7 @@ fn what_cannot_travel_is_named() {
 fn check(document: Value) -> Result<LoadPlan, String> {
     let plan: LoadPlan = serde_json::from_value(document).map_err(|error| error.to_string())?;
     plan.validate().map_err(|error| error.to_string())?;
-    Encoded::of(&plan.request).map_err(|error| error.to_string())?;
+    EncodedTraffic::of(&plan.request).map_err(|error| error.to_string())?;
     Ok(plan)
 }
 

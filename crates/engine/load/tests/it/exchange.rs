@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::h2_frames::{HEADERS, read_frame, read_preface};
 use prony_load::tls::{Offer, TlsClient, TlsSettings, Trust};
-use prony_load::{Conversation, Encoded, ExchangeError, exchange, negotiate};
+use prony_load::{Conversation, EncodedTraffic, ExchangeError, exchange, negotiate};
 use prony_testkit::certificate::Certificate;
 use prony_testkit::{PATIENCE, connections, tls_server};
 use prony_traffic::{HttpVersion, RequestParts, Response, Traffic};
@@ -155,7 +155,7 @@ fn leaving(times: usize) -> SocketAddr {
 fn a_server_that_goes_away_with_the_end_of_the_handshake_is_left_once() {
     let (request, tls) = (post("https"), any_certificate());
     let message = "the server is going away: NO_ERROR".to_owned();
-    let sent = Encoded::of(&request).unwrap();
+    let sent = EncodedTraffic::of(&request).unwrap();
     for (times, expected) in [(1, Ok(200)), (2, Err(message))] {
         let endpoint = leaving(times).into();
         let mut conversation = Conversation::new(&endpoint, &sent, Some(&tls), PATIENCE);
@@ -168,7 +168,7 @@ fn a_server_that_goes_away_with_the_end_of_the_handshake_is_left_once() {
 fn a_server_may_go_away_between_two_requests() {
     let (address, _) = server_of(vec![vec![&OK, &GO_AWAY_AFTER_1], vec![&OK]]);
     let request = post("http");
-    let sent = Encoded::of(&request).unwrap();
+    let sent = EncodedTraffic::of(&request).unwrap();
     let mut conversation = Conversation::new(&address.into(), &sent, None, PATIENCE);
     for connections in [1, 2] {
         assert_eq!(conversation.request().unwrap().status, 200);

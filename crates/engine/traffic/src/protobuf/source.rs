@@ -202,7 +202,7 @@ fn unparsed(error: &ParseError) -> SchemaError {
     SchemaError(text)
 }
 
-/// Replaces the name at the begin of an error by the path of the file.
+/// Replaces the name at the start of an error by the path of the file.
 fn with_path(error: SchemaError, paths: &HashMap<String, PathBuf>) -> SchemaError {
     let located = paths.iter().find_map(|(name, path)| {
         let rest = error.0.strip_prefix(name)?;

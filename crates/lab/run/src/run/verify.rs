@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use prony_load::{Conversation, Encoded, Endpoint};
+use prony_load::{Conversation, EncodedTraffic, Endpoint};
 use prony_model::{VerifyResult, VerifyVerdict};
 use prony_server::{Logs, Next, Patience, Probe, Server, with_short_lines};
 use prony_traffic::Expected;
@@ -394,7 +394,7 @@ struct SentRequest<'a> {
     request: &'a PreparedRequest,
     expected: &'a Expected,
     endpoint: Endpoint,
-    sent: Encoded<'static>,
+    sent: EncodedTraffic<'static>,
     /// How long a response may take.
     timeout: Duration,
 }
@@ -408,7 +408,7 @@ impl<'a> SentRequest<'a> {
     ) -> Result<Self, Fault> {
         let encoded = request.encode(&target.authority);
         let (_, traffic) = encoded.map_err(Fault::NoResponse)?;
-        let sent = Encoded::owning(traffic);
+        let sent = EncodedTraffic::owning(traffic);
         Ok(Self {
             target,
             request,

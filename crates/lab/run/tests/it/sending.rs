@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use prony_load::{Conversation, Encoded, EventLoopChoice, LoadPlan, SampleChoice, Sampling};
+use prony_load::{Conversation, EncodedTraffic, EventLoopChoice, LoadPlan, SampleChoice, Sampling};
 use prony_model::{LoadResult, Seconds};
 use prony_run::{Files, PreparedRequest, Workload};
 use prony_traffic::{Expected, Response};
@@ -58,7 +58,7 @@ pub fn converse(
 ) -> (Vec<Response>, u64) {
     let (_, request) = request.encode(&server.to_string()).unwrap();
     let endpoint = server.into();
-    let sent = Encoded::of(&request).unwrap();
+    let sent = EncodedTraffic::of(&request).unwrap();
     let mut conversation = Conversation::new(&endpoint, &sent, None, TIMEOUT);
     let responses = (0..requests).map(|_| conversation.request().unwrap());
     let responses = responses.collect();

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use prony_load::{Conversation, Encoded, ExchangeError};
+use prony_load::{Conversation, EncodedTraffic, ExchangeError};
 use prony_model::{Protocol, ServerStatus};
 use prony_present::words;
 use prony_run::run::{
@@ -262,7 +262,7 @@ fn request(
     let request = RequestParts::new("GET", &url, &[], b"")
         .map_err(failed)?
         .into();
-    let sent = Encoded::of(&request).map_err(failed)?;
+    let sent = EncodedTraffic::of(&request).map_err(failed)?;
     let (endpoint, client) = (target.address.into(), target.client.as_ref());
     let mut conversation = Conversation::new(&endpoint, &sent, client, timeout);
     let responses = (0..count).map(|_| conversation.request());

@@ -35,7 +35,7 @@ use super::worker::Shared;
 use super::worker_number::WorkerNumber;
 use super::{FirstEventLoop, Unwired};
 use crate::plan::LoadPlan;
-use crate::request::Encoded;
+use crate::request::EncodedTraffic;
 
 const OK: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok";
 const MS: u64 = 1_000_000;
@@ -108,7 +108,7 @@ fn load(plan: &LoadPlan, after_ms: u64) -> LoadResult {
 fn run(plan: &LoadPlan, (server, clock): (SimulatedServer, Clock)) -> LoadResult {
     plan.validate().unwrap();
     let (interrupt, progress) = (AtomicBool::new(false), WorkerProgress::default());
-    let sent = Encoded::of(&plan.request).unwrap();
+    let sent = EncodedTraffic::of(&plan.request).unwrap();
     let shared = Shared {
         plan,
         sent: &sent,

@@ -224,7 +224,7 @@ impl<'a> Arrivals<'a> {
         };
         match flows.step(user, now, &ledger.phases.current, ledger.tally.flows()) {
             Step::Send { entry, from } => {
-                // What counts is the begin of its flow.
+                // What counts is when its flow began.
                 to.begin(index, entry, from, false);
                 true
             }

@@ -20,7 +20,7 @@ use crate::engine::flows::Flows;
 use crate::engine::source_address::SourceAddresses;
 use crate::engine::tally::StreamCourse;
 use crate::plan::LoadPlan;
-use crate::request::Encoded;
+use crate::request::EncodedTraffic;
 use crate::target::{is_port_shortage, was_reset};
 use crate::wire::tls::Agreement;
 use crate::wire::{Eaten, End, EndedResponse, Fault, OnClose, Which, Whole, Wire};
@@ -39,7 +39,7 @@ const CUT_SHORT: &str = "the server closed the connection in the middle of the r
 
 pub(in crate::engine) struct Connections<'a, W> {
     plan: &'a LoadPlan,
-    sent: &'a Encoded<'a>,
+    sent: &'a EncodedTraffic<'a>,
     pub(super) io: EventLoop,
     /// After how many responses the event loop is chosen; `None` if that is settled.
     chooses_after: Option<u64>,

@@ -434,7 +434,7 @@ impl<'a> Ledger<'a> {
         }
     }
 
-    /// The begin of a request of the load, or of the flow that it belongs to.
+    /// When a request of the load, or the flow that it belongs to, began.
     #[inline]
     fn begin_of(&self, index: usize, request: &InFlight) -> Begin {
         let flows = self.flows.as_ref();

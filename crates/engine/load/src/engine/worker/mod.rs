@@ -25,7 +25,7 @@ use super::progress::WorkerProgress;
 use super::records::Recording;
 use super::start_line::{Begin, Place};
 use crate::plan::LoadPlan;
-use crate::request::Encoded;
+use crate::request::EncodedTraffic;
 use crate::wire::Wire;
 use crate::wire::tls::Agreement;
 
@@ -94,7 +94,7 @@ impl ConnectionCounts {
 pub(super) struct Shared<'a> {
     pub(super) plan: &'a LoadPlan,
     /// What the plan sends, encoded.
-    pub(super) sent: &'a Encoded<'a>,
+    pub(super) sent: &'a EncodedTraffic<'a>,
     pub(super) clock: Clock,
     pub(super) interrupt: &'a AtomicBool,
     pub(super) progress: &'a WorkerProgress,

@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::Duration;
 
-use prony_load::{Conversation, Encoded, EventLoopChoice, LoadPlan};
+use prony_load::{Conversation, EncodedTraffic, EventLoopChoice, LoadPlan};
 use prony_model::{Flows, LoadResult, Outcome};
 use prony_traffic::{HttpVersion, Keep};
 
@@ -128,7 +128,7 @@ fn a_conversation_refuses_flows() {
     let url = format!("http://{}/", server.address());
     let (request, _) = flows_of(&url, &[Step::GET; 3], HttpVersion::Http1);
     let endpoint = server.address().into();
-    let sent = Encoded::of(&request).unwrap();
+    let sent = EncodedTraffic::of(&request).unwrap();
     let mut conversation = Conversation::new(&endpoint, &sent, None, Duration::from_secs(30));
     let error = conversation.request().unwrap_err();
     assert_eq!(error.to_string(), "a flow of several requests needs a load");
