@@ -24,7 +24,6 @@ impl fmt::Display for AgentName {
     }
 }
 
-/// Some of the agents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentNames(pub Vec<AgentName>);
 
@@ -59,7 +58,6 @@ impl fmt::Display for Notes {
 
 /// Why a load of a fleet is invalid. Nothing of it is reported, and its agents are stopped.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
 pub enum FleetError {
     #[error(transparent)]
     Launch(#[from] LaunchError),
@@ -140,7 +138,6 @@ pub enum FleetError {
         agents: AgentNames,
         within: Duration,
     },
-    /// The plan has no form in JSON, for this reason.
     #[error("{0}")]
     NotPortable(String),
     #[error("the fleet was lost before this load: {0}")]

@@ -8,16 +8,15 @@ use std::collections::BTreeMap;
 use sha2::{Digest, Sha256};
 
 /// No line is longer, in bytes, with its line feed.
-pub const LONGEST_LINE: usize = 1000;
+pub(crate) const LONGEST_LINE: usize = 1000;
 /// No message is longer, in bytes.
-pub const LONGEST_MESSAGE: usize = 64 * 1024 * 1024;
+pub(crate) const LONGEST_MESSAGE: usize = 64 * 1024 * 1024;
 /// The first word of each line.
 const WORD: &str = "prony";
 /// How many hexadecimal digits of the SHA-256 a checksum has.
 const CHECKSUM_DIGITS: usize = 16;
 /// The least text that a line has room for: even the longest words before it take fewer than 200 bytes.
 const LEAST_ROOM: usize = LONGEST_LINE - 200;
-/// The most parts of a message.
 const MOST_PARTS: usize = LONGEST_MESSAGE / LEAST_ROOM + 1;
 /// The longest id of a fleet.
 const LONGEST_ID: usize = 64;
@@ -152,20 +151,15 @@ struct Open {
 /// A whole message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Framed {
-    /// The agent.
     pub agent: usize,
     /// The message.
     pub text: String,
 }
 
-/// What a line is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
     /// Part of an agent's message; the rest is to come.
-    Part {
-        /// Whose.
-        agent: usize,
-    },
+    Part { agent: usize },
     /// The last part of a message.
     Message(Framed),
     /// Nothing that an agent sends.
@@ -174,7 +168,6 @@ pub enum Line {
 
 /// What is wrong with a line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
 pub enum FrameError {
     #[error("agent {agent} of another fleet ({fleet}) sent a message")]
     ForeignFleet { agent: usize, fleet: String },

@@ -37,7 +37,6 @@ impl Default for Limits {
 /// An agent that may soon be lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SilentAgent {
-    /// Which one.
     pub agent: AgentName,
     /// For how long it has sent nothing.
     pub silent: Duration,

@@ -26,16 +26,12 @@ pub enum FleetMessage {
     },
     /// Start the load at an instant.
     Start {
-        /// Which one.
         load: u64,
         /// The instant for each agent that shares it, by its index: nanoseconds of the agent's own clock.
         at_ns: Vec<u64>,
     },
     /// End the load now, and send the result so far.
-    Stop {
-        /// Which one.
-        load: u64,
-    },
+    Stop { load: u64 },
     /// End the process.
     End,
 }
@@ -56,27 +52,21 @@ pub enum AgentMessage<P = PartResult> {
     /// A long message of the fleet is arriving. It shows that the agent lives, although it cannot reply to pings.
     Receiving,
     /// The load is prepared, and waits for its start.
-    Ready {
-        /// Which one.
-        load: u64,
-    },
+    Ready { load: u64 },
     /// How far the load has come. It also shows that the agent lives.
     Running {
-        /// Which one.
         load: u64,
         /// Its figures.
         progress: Box<Progress>,
     },
     /// The load has ended.
     Result {
-        /// Which one.
         load: u64,
         /// The agent's part.
         part: Box<P>,
     },
     /// The load could not be run.
     Failed {
-        /// Which one.
         load: u64,
         /// Why.
         reason: String,

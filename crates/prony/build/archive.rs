@@ -9,11 +9,11 @@ use ignore::WalkBuilder;
 use tar::{EntryType, Header};
 
 /// The folders that Prony ships.
-pub const FOLDERS: [&str; 4] = ["servers", "suites", "workloads", "drivers"];
+pub(crate) const FOLDERS: [&str; 4] = ["servers", "suites", "workloads", "drivers"];
 
 /// The files in the shipped folders below `root`, relative to it and sorted, without what its `.gitignore` names and
 /// without dot files.
-pub fn files(root: &Path) -> io::Result<Vec<PathBuf>> {
+pub(crate) fn files(root: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for folder in FOLDERS {
         if !root.join(folder).is_dir() {
@@ -50,7 +50,7 @@ fn walk(root: &Path) -> ignore::Walk {
 
 /// An archive of these files below `root`. It depends on nothing but their paths, contents and whether they are
 /// executable.
-pub fn pack(root: &Path, files: &[PathBuf]) -> io::Result<Vec<u8>> {
+pub(crate) fn pack(root: &Path, files: &[PathBuf]) -> io::Result<Vec<u8>> {
     let mut archive = tar::Builder::new(Vec::new());
     for path in files {
         let file = root.join(path);

@@ -29,7 +29,7 @@ const MOST_CONNECTIONS: usize = 1_000_000;
 const MOST_ROUNDS: u32 = 10_000;
 
 /// Checks that a socket can have this local address; a UDP socket needs no peer for that.
-pub fn own_address(address: IpAddr) -> Result<(), String> {
+pub(crate) fn own_address(address: IpAddr) -> Result<(), String> {
     match UdpSocket::bind((address, 0)) {
         Err(error) if error.kind() == io::ErrorKind::AddrNotAvailable => {
             Err(format!("{address} is not an address of this machine"))
@@ -40,12 +40,12 @@ pub fn own_address(address: IpAddr) -> Result<(), String> {
 }
 
 /// A duration, zero included: `10s`, `500ms`, `2m`, `1h30m`, or seconds without a unit as in wrk.
-pub fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     within(text, Duration::ZERO..=LONGEST)
 }
 
 /// A duration longer than zero.
-pub fn some_duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn some_duration(text: &str) -> Result<Duration, String> {
     match duration(text)? {
         Duration::ZERO => Err("it must be longer than 0".into()),
         duration => Ok(duration),
@@ -53,17 +53,17 @@ pub fn some_duration(text: &str) -> Result<Duration, String> {
 }
 
 /// How long to measure.
-pub fn measured_duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn measured_duration(text: &str) -> Result<Duration, String> {
     within(text, SHORTEST..=LONGEST)
 }
 
 /// How long to wait for a response or a server.
-pub fn timeout(text: &str) -> Result<Duration, String> {
+pub(crate) fn timeout(text: &str) -> Result<Duration, String> {
     within(text, SHORTEST..=LONGEST_TIMEOUT)
 }
 
 /// A duration of whole seconds: many load generators know no other.
-pub fn whole_seconds(text: &str) -> Result<Duration, String> {
+pub(crate) fn whole_seconds(text: &str) -> Result<Duration, String> {
     let duration = within(text, Duration::from_secs(1)..=LONGEST_TIMEOUT)?;
     match duration.subsec_nanos() {
         0 => Ok(duration),
@@ -112,7 +112,7 @@ fn shown(duration: Duration) -> String {
 }
 
 /// A count: `400`, `10k`, `2M`.
-pub fn count(text: &str) -> Result<u64, String> {
+pub(crate) fn count(text: &str) -> Result<u64, String> {
     let (digits, factor) = match text.strip_suffix(['k', 'K']) {
         Some(digits) => (digits, 1_000),
         None => match text.strip_suffix('M') {
@@ -133,22 +133,22 @@ fn too_large() -> String {
 }
 
 /// A count of at least one.
-pub fn some_count(text: &str) -> Result<NonZeroU64, String> {
+pub(crate) fn some_count(text: &str) -> Result<NonZeroU64, String> {
     NonZeroU64::new(count(text)?).ok_or_else(|| "it must be at least 1".into())
 }
 
 /// A count of at least one as a `usize`.
-pub fn positive(text: &str) -> Result<usize, String> {
+pub(crate) fn positive(text: &str) -> Result<usize, String> {
     usize::try_from(some_count(text)?.get()).map_err(|error| error.to_string())
 }
 
 /// A number of connections, users or streams.
-pub fn connections(text: &str) -> Result<usize, String> {
+pub(crate) fn connections(text: &str) -> Result<usize, String> {
     at_most(MOST_CONNECTIONS, text)
 }
 
 /// A number of threads.
-pub fn threads(text: &str) -> Result<usize, String> {
+pub(crate) fn threads(text: &str) -> Result<usize, String> {
     at_most(MOST_THREADS, text)
 }
 
@@ -160,7 +160,7 @@ fn at_most(most: usize, text: &str) -> Result<usize, String> {
 }
 
 /// A name, which must not be empty.
-pub fn name(text: &str) -> Result<String, String> {
+pub(crate) fn name(text: &str) -> Result<String, String> {
     if text.trim().is_empty() {
         Err("a name is empty; `prony list` shows the available names".into())
     } else {
@@ -169,7 +169,7 @@ pub fn name(text: &str) -> Result<String, String> {
 }
 
 /// A whole number within bounds.
-pub fn whole<N>(
+pub(crate) fn whole<N>(
     allowed: RangeInclusive<N>,
 ) -> impl Fn(&str) -> Result<N, String> + Clone + Send + Sync + 'static
 where
@@ -185,35 +185,34 @@ where
 }
 
 /// A number of rounds.
-pub fn rounds(text: &str) -> Result<NonZeroU32, String> {
+pub(crate) fn rounds(text: &str) -> Result<NonZeroU32, String> {
     let rounds = whole(1..=MOST_ROUNDS)(text)?;
     NonZeroU32::new(rounds).ok_or_else(|| "it must be at least 1".into())
 }
 
 /// The seed of a random order, of random arrivals or choices.
-pub fn seed(text: &str) -> Result<u64, String> {
+pub(crate) fn seed(text: &str) -> Result<u64, String> {
     whole(0..=u64::MAX)(text)
 }
 
 /// A seed that is short enough to be typed again.
-pub fn new_seed() -> u64 {
+pub(crate) fn new_seed() -> u64 {
     fastrand::u64(..1_000_000_000)
 }
 
-/// An IP address.
-pub fn address(text: &str) -> Result<IpAddr, String> {
+pub(crate) fn address(text: &str) -> Result<IpAddr, String> {
     let wrong = |_| format!("`{text}` is not an IP address; write for instance 127.0.0.2 or ::1");
     text.parse().map_err(wrong)
 }
 
 /// CPUs of this machine, as `flag` names them.
-pub fn cpus(flag: &str, text: &str) -> Result<Vec<usize>, String> {
+pub(crate) fn cpus(flag: &str, text: &str) -> Result<Vec<usize>, String> {
     usable_cpus(text).map_err(|error| format!("{flag}: {error}"))
 }
 
 /// Bytes given as text, or as the file named after an `@`, of at most [`LONGEST_BODY`] bytes. `what` names them in
 /// errors.
-pub fn text_or_file(what: &str, text: &str) -> Result<Vec<u8>, Box<dyn Error>> {
+pub(crate) fn text_or_file(what: &str, text: &str) -> Result<Vec<u8>, Box<dyn Error>> {
     match text.strip_prefix('@') {
         Some("") => Err(usage(format!(
             "{what}: the name of a file is missing after `@`; write for instance @body.json"
@@ -230,7 +229,7 @@ fn whole_file(what: &str, path: &str) -> Result<Vec<u8>, Box<dyn Error>> {
 }
 
 /// The words of the command line, for the record. What is no text is shown with replacement characters.
-pub fn command_line() -> Vec<String> {
+pub(crate) fn command_line() -> Vec<String> {
     let words = std::env::args_os();
     words
         .map(|word| word.to_string_lossy().into_owned())
@@ -239,7 +238,7 @@ pub fn command_line() -> Vec<String> {
 
 /// What is in a file, or comes from standard input if it is `-`, of at most [`LONGEST_BODY`] bytes. The error does not
 /// name the file.
-pub fn file_or_stdin(path: &Path) -> Result<Vec<u8>, String> {
+pub(crate) fn file_or_stdin(path: &Path) -> Result<Vec<u8>, String> {
     let read = if path.as_os_str() == "-" {
         bounded(io::stdin().lock())
     } else {

@@ -11,14 +11,14 @@ use crate::arguments;
 use crate::exit::usage;
 
 /// The request of a command, and how it is sent.
-pub struct CurlRequest {
-    pub request: Rendered,
-    pub options: Options,
+pub(crate) struct CurlRequest {
+    pub(crate) request: Rendered,
+    pub(crate) options: Options,
 }
 
 impl CurlRequest {
     /// The request of `command`: of its text, of `@FILE`, or of standard input if it is `-`.
-    pub fn read(command: &str) -> Result<Self, Box<dyn Error>> {
+    pub(crate) fn read(command: &str) -> Result<Self, Box<dyn Error>> {
         let bytes = match command {
             "-" => arguments::file_or_stdin(Path::new("-"))
                 .map_err(|error| format!("cannot read the command from standard input: {error}"))?,
@@ -59,7 +59,7 @@ fn take_bytes(scenario: &mut Scenario) -> (Options, Option<Vec<u8>>) {
 }
 
 /// Files from the current folder.
-pub struct CurrentFolder;
+pub(crate) struct CurrentFolder;
 
 impl Files for CurrentFolder {
     fn read(&mut self, name: &str) -> Result<Vec<u8>, String> {

@@ -14,22 +14,22 @@ use signal_hook::flag;
 use crate::output;
 
 /// What a subcommand returns.
-pub type Outcome = Result<ExitCode, Box<dyn Error>>;
+pub(crate) type Outcome = Result<ExitCode, Box<dyn Error>>;
 
 /// Something failed: a verification, a load without one ok response, the write of a result.
-pub const FAILURE: u8 = 1;
+pub(crate) const FAILURE: u8 = 1;
 /// The command line is wrong; clap uses the same status.
-pub const USAGE: u8 = 2;
+pub(crate) const USAGE: u8 = 2;
 /// The result is less precise than the user asked for.
-pub const IMPRECISE: u8 = 4;
+pub(crate) const IMPRECISE: u8 = 4;
 /// The load missed an objective.
-pub const MISSED: u8 = 5;
+pub(crate) const MISSED: u8 = 5;
 /// The user stopped the command. What was measured is kept.
-pub const INTERRUPTED: u8 = 130;
+pub(crate) const INTERRUPTED: u8 = 130;
 
 /// A flag that SIGINT, SIGTERM and SIGHUP set, for an orderly end. A second signal ends the process at once,
 /// and its supervisors stop the servers.
-pub fn interrupt_on_signals() -> io::Result<Arc<AtomicBool>> {
+pub(crate) fn interrupt_on_signals() -> io::Result<Arc<AtomicBool>> {
     let interrupt = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         // In this order only the second signal finds the flag set.
@@ -40,7 +40,7 @@ pub fn interrupt_on_signals() -> io::Result<Arc<AtomicBool>> {
 }
 
 /// [`FAILURE`] if something failed, or else success.
-pub fn failure_if(failed: bool) -> ExitCode {
+pub(crate) fn failure_if(failed: bool) -> ExitCode {
     if failed {
         ExitCode::from(FAILURE)
     } else {
@@ -51,16 +51,16 @@ pub fn failure_if(failed: bool) -> ExitCode {
 /// An error in the command line that clap cannot see, such as an unknown name or an invalid URL.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
-pub struct Usage(Box<dyn Error>);
+pub(crate) struct Usage(Box<dyn Error>);
 
 /// Blames the command line for an error; for `map_err`.
-pub fn usage(error: impl Into<Box<dyn Error>>) -> Box<dyn Error> {
+pub(crate) fn usage(error: impl Into<Box<dyn Error>>) -> Box<dyn Error> {
     Box::new(Usage(error.into()))
 }
 
 /// The exit status of a finished subcommand. Lost output fails one that succeeded; one that failed keeps its
 /// own status.
-pub fn status(outcome: Outcome) -> ExitCode {
+pub(crate) fn status(outcome: Outcome) -> ExitCode {
     let code = match outcome {
         Ok(code) => code,
         Err(error) => return failure(error.as_ref()),
@@ -75,7 +75,7 @@ pub fn status(outcome: Outcome) -> ExitCode {
 }
 
 /// Shows the help, the version or an error of the command line, and gives the exit status.
-pub fn status_without_a_command(message: &clap::Error) -> ExitCode {
+pub(crate) fn status_without_a_command(message: &clap::Error) -> ExitCode {
     let text = message.render();
     if message.use_stderr() {
         if output::shows_colours(&std::io::stderr()) {
@@ -94,7 +94,7 @@ pub fn status_without_a_command(message: &clap::Error) -> ExitCode {
 }
 
 /// Shows an error with all its causes, and gives the code for it.
-pub fn failure(error: &(dyn Error + 'static)) -> ExitCode {
+pub(crate) fn failure(error: &(dyn Error + 'static)) -> ExitCode {
     let label = if is_invalid(error) {
         "INVALID  "
     } else {

@@ -23,7 +23,7 @@ use crate::tls::{Offered, SPEAKS_TLS};
 /// Where the definitions of services and messages come from.
 #[derive(Args)]
 #[command(next_help_heading = "gRPC")]
-pub struct SchemaFlags {
+pub(crate) struct SchemaFlags {
     /// Read services and messages from this .proto file; repeatable [default: server reflection]
     #[arg(long, value_name = "FILE", conflicts_with = "protoset")]
     proto: Vec<PathBuf>,
@@ -43,12 +43,12 @@ pub struct SchemaFlags {
 
 impl SchemaFlags {
     /// Whether there are files.
-    pub fn are_given(&self) -> bool {
+    pub(crate) fn are_given(&self) -> bool {
         !self.proto.is_empty() || !self.protoset.is_empty()
     }
 
     /// The schema in the files; `None` if the server has to provide it.
-    pub fn local(&self) -> Result<Option<Schema>, Box<dyn Error>> {
+    pub(crate) fn local(&self) -> Result<Option<Schema>, Box<dyn Error>> {
         Ok(match (self.proto.as_slice(), self.protoset.as_slice()) {
             ([], []) => None,
             ([], sets) => Some(Schema::from_descriptor_sets(sets)?),
@@ -59,7 +59,7 @@ impl SchemaFlags {
 
 /// The fields of `Name: value` lines as metadata, and the user of the URL. The value of a name that ends with `-bin` must
 /// be base64.
-pub fn metadata(lines: &[String], url: &HttpUrl) -> Result<Vec<Field>, Box<dyn Error>> {
+pub(crate) fn metadata(lines: &[String], url: &HttpUrl) -> Result<Vec<Field>, Box<dyn Error>> {
     let mut fields = header_fields(lines).map_err(usage)?;
     add_user(&mut fields, url);
     let mut fields_in_base64 = fields
@@ -80,7 +80,7 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 );
 
 /// Checks that the URL names only a server.
-pub fn check_url(url: &HttpUrl) -> Result<(), Box<dyn Error>> {
+pub(crate) fn check_url(url: &HttpUrl) -> Result<(), Box<dyn Error>> {
     match url.path() {
         "/" => Ok(()),
         _ => Err(usage(format!(
@@ -91,29 +91,29 @@ pub fn check_url(url: &HttpUrl) -> Result<(), Box<dyn Error>> {
 }
 
 /// The URL of the server alone.
-pub fn server_of(url: &HttpUrl) -> String {
+pub(crate) fn server_of(url: &HttpUrl) -> String {
     format!("{}/", url.origin())
 }
 
 /// A gRPC server to ask for its schema.
-pub struct GrpcServer {
-    pub endpoint: Endpoint,
-    pub url: HttpUrl,
-    pub tls: Option<TlsClient>,
+pub(crate) struct GrpcServer {
+    pub(crate) endpoint: Endpoint,
+    pub(crate) url: HttpUrl,
+    pub(crate) tls: Option<TlsClient>,
     /// Whether there is a certificate to present if the server requests one.
-    pub has_certificate: bool,
-    pub metadata: Vec<Field>,
-    pub timeout: Duration,
+    pub(crate) has_certificate: bool,
+    pub(crate) metadata: Vec<Field>,
+    pub(crate) timeout: Duration,
 }
 
 impl GrpcServer {
     /// The names of its services, by reflection, with a connection for each request.
-    pub fn services(&self) -> Result<Vec<String>, ReflectionError> {
+    pub(crate) fn services(&self) -> Result<Vec<String>, ReflectionError> {
         Reflection::new(|path, message| self.call(path, message)).services()
     }
 
     /// The schema of a service, a method or a type, likewise.
-    pub fn schema(&self, symbol: &str) -> Result<Schema, ReflectionError> {
+    pub(crate) fn schema(&self, symbol: &str) -> Result<Schema, ReflectionError> {
         Reflection::new(|path, message| self.call(path, message)).schema(symbol)
     }
 

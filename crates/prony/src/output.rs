@@ -16,15 +16,15 @@ static FAILURE: OnceLock<LostOutput> = OnceLock::new();
 /// Standard output could not be written.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("cannot write to standard output: {0}")]
-pub struct LostOutput(String);
+pub(crate) struct LostOutput(String);
 
 /// Whether standard output received everything, or its reader went away.
-pub fn check() -> Result<(), LostOutput> {
+pub(crate) fn check() -> Result<(), LostOutput> {
     FAILURE.get().map_or(Ok(()), |lost| Err(lost.clone()))
 }
 
 /// Standard output, unbuffered. The standard library ignores errors of a closed descriptor.
-pub struct Stdout;
+pub(crate) struct Stdout;
 
 impl Write for Stdout {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
@@ -43,7 +43,7 @@ impl Write for Stdout {
 
 /// The result of writing to standard output, or to a pipe that a flag names. A reader that goes away is not a failure,
 /// for any result of any command: its own exit status says whether that was a fault.
-pub fn unless_unwanted(written: io::Result<()>) -> io::Result<()> {
+pub(crate) fn unless_unwanted(written: io::Result<()>) -> io::Result<()> {
     match written {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         other => other,
@@ -51,7 +51,7 @@ pub fn unless_unwanted(written: io::Result<()>) -> io::Result<()> {
 }
 
 /// Remembers the result of writing to standard output.
-pub fn note(written: io::Result<()>) {
+pub(crate) fn note(written: io::Result<()>) {
     if let Err(error) = unless_unwanted(written) {
         // The first failure explains the later ones.
         let _ = FAILURE.set(LostOutput(error.to_string()));
@@ -59,19 +59,19 @@ pub fn note(written: io::Result<()>) {
 }
 
 /// Writes to standard output.
-pub fn to_stdout(text: Arguments<'_>) {
+pub(crate) fn to_stdout(text: Arguments<'_>) {
     note(Stdout.write_all(text.to_string().as_bytes()));
 }
 
 /// Writes to standard error.
-pub fn to_stderr(text: Arguments<'_>) {
+pub(crate) fn to_stderr(text: Arguments<'_>) {
     // There is nowhere left to report a failure.
     let _ = io::stderr().lock().write_fmt(text);
 }
 
 /// Whether a stream shows colours: a terminal does, unless the environment says otherwise (`NO_COLOR`, `CLICOLOR`,
 /// `CLICOLOR_FORCE`).
-pub fn shows_colours(stream: &impl RawStream) -> bool {
+pub(crate) fn shows_colours(stream: &impl RawStream) -> bool {
     AutoStream::choice(stream) != ColorChoice::Never
 }
 

@@ -14,7 +14,7 @@ use crate::exit::usage;
 
 /// The layout of the given project, or of the project around the current folder, for commands that need only what
 /// Prony keeps there.
-pub fn layout(project: Option<&Path>) -> Result<Layout, Box<dyn Error>> {
+pub(crate) fn layout(project: Option<&Path>) -> Result<Layout, Box<dyn Error>> {
     let start = match project {
         Some(folder) => folder.to_owned(),
         None => std::env::current_dir()?,
@@ -23,8 +23,8 @@ pub fn layout(project: Option<&Path>) -> Result<Layout, Box<dyn Error>> {
 }
 
 /// What can be measured: what `prony.toml` describes, what the project has in folders, and what Prony ships.
-pub struct Project {
-    pub layout: Layout,
+pub(crate) struct Project {
+    pub(crate) layout: Layout,
     file: Option<ProjectFile>,
     /// All workloads, the project's own before the shipped ones.
     workloads: Workloads,
@@ -36,7 +36,7 @@ pub struct Project {
 
 impl Project {
     /// The given project, or that around the current folder. Unpacks what Prony ships, if it is not there yet.
-    pub fn open(project: Option<&Path>) -> Result<Self, Box<dyn Error>> {
+    pub(crate) fn open(project: Option<&Path>) -> Result<Self, Box<dyn Error>> {
         let layout = layout(project)?;
         let unpacked = unpack(&layout)?;
         let layout = layout.with_shipped(unpacked.path().canonicalize()?);
@@ -70,7 +70,7 @@ impl Project {
     }
 
     /// All servers, the project's own before the shipped ones. `prony.toml` names only such servers.
-    pub fn catalogue(&self) -> Result<Catalogue, Box<dyn Error>> {
+    pub(crate) fn catalogue(&self) -> Result<Catalogue, Box<dyn Error>> {
         let mut catalogue = Catalogue::default();
         for server in self.file.iter().flat_map(|file| &file.servers) {
             catalogue.add(server.clone());
@@ -110,27 +110,27 @@ impl Project {
     }
 
     /// Whether Prony ships the server.
-    pub fn ships(&self, server: &Server) -> bool {
+    pub(crate) fn ships(&self, server: &Server) -> bool {
         self.layout.is_shipped(&server.folder)
     }
 
     /// Whether the project describes itself in `prony.toml`.
-    pub fn file(&self) -> Option<&ProjectFile> {
+    pub(crate) fn file(&self) -> Option<&ProjectFile> {
         self.file.as_ref()
     }
 
     /// Whether `prony.toml` describes the server.
-    pub fn describes(&self, server: &Server) -> bool {
+    pub(crate) fn describes(&self, server: &Server) -> bool {
         self.of_file(&server.id) == Some(server)
     }
 
     /// What `prony.toml` in another folder says, such as another revision of the project; `None` if there is none.
-    pub fn file_in(&self, root: &Path) -> Result<Option<ProjectFile>, Box<dyn Error>> {
+    pub(crate) fn file_in(&self, root: &Path) -> Result<Option<ProjectFile>, Box<dyn Error>> {
         Ok(ProjectFile::read(&Layout::at(root), &self.workloads)?)
     }
 
     /// The project's own servers; if it has none, those that Prony ships.
-    pub fn default_servers<'a>(&self, catalogue: &'a Catalogue) -> Vec<&'a Server> {
+    pub(crate) fn default_servers<'a>(&self, catalogue: &'a Catalogue) -> Vec<&'a Server> {
         let servers = || catalogue.servers.iter();
         let own: Vec<&Server> = servers().filter(|one| !self.ships(one)).collect();
         // Prony ships no broken servers.
@@ -142,7 +142,7 @@ impl Project {
     }
 
     /// All workloads, which must include all that the servers say they serve.
-    pub fn workloads(&self, servers: &[&Server]) -> Result<&Workloads, Box<dyn Error>> {
+    pub(crate) fn workloads(&self, servers: &[&Server]) -> Result<&Workloads, Box<dyn Error>> {
         for server in servers {
             let manifest = server.folder.join(MANIFEST_FILE);
             for id in &server.manifest.workloads {
@@ -156,12 +156,12 @@ impl Project {
     }
 
     /// Whether there is a workload with this id.
-    pub fn has_workload(&self, id: &str) -> bool {
+    pub(crate) fn has_workload(&self, id: &str) -> bool {
         self.workloads.get(id).is_ok()
     }
 
     /// The workloads of the project alone, and those that Prony ships.
-    pub fn own_and_shipped_workloads(&self) -> [Vec<&Workload>; 2] {
+    pub(crate) fn own_and_shipped_workloads(&self) -> [Vec<&Workload>; 2] {
         let (shipped, own) = self
             .workloads
             .iter()
@@ -170,12 +170,12 @@ impl Project {
     }
 
     /// What `prony run` measures if nothing is named: what `prony.toml` says, or else the tour.
-    pub fn default_suite(&self) -> &str {
+    pub(crate) fn default_suite(&self) -> &str {
         self.file.as_ref().map_or(TOUR, |file| &file.suite.id)
     }
 
     /// The ids of the project's own suites, and of those that Prony ships.
-    pub fn own_and_shipped_suites(&self) -> Result<[Vec<String>; 2], Box<dyn Error>> {
+    pub(crate) fn own_and_shipped_suites(&self) -> Result<[Vec<String>; 2], Box<dyn Error>> {
         let mut ids = [Vec::new(), Vec::new()];
         ids[0].extend(self.file.iter().map(|file| file.suite.id.clone()));
         for folder in self.layout.collections().map(Collection::suites) {
@@ -190,13 +190,13 @@ impl Project {
     }
 
     /// The ids of the project's own suites; if it has none, of those that Prony ships.
-    pub fn default_suites(&self) -> Result<Vec<String>, Box<dyn Error>> {
+    pub(crate) fn default_suites(&self) -> Result<Vec<String>, Box<dyn Error>> {
         let [own, shipped] = self.own_and_shipped_suites()?;
         Ok(if own.is_empty() { shipped } else { own })
     }
 
     /// The suite with this id, or in this file: a path has a slash or ends in `.toml`.
-    pub fn suite(&self, suite: &str) -> Result<Suite, Box<dyn Error>> {
+    pub(crate) fn suite(&self, suite: &str) -> Result<Suite, Box<dyn Error>> {
         self.read_suite(suite).map_err(|error| match error {
             SuiteError::Unknown(_) | SuiteError::Name(_) => usage(error),
             SuiteError::File(_) => error.into(),
@@ -240,7 +240,7 @@ fn unpack(layout: &Layout) -> Result<Unpacked, Box<dyn Error>> {
 }
 
 /// What is wrong if nothing can be requested of a server.
-pub const NO_WORKLOAD: &str = "it has no workload, so nothing can be requested of it; describe one in prony.toml, for instance: [workload.home] with \
+pub(crate) const NO_WORKLOAD: &str = "it has no workload, so nothing can be requested of it; describe one in prony.toml, for instance: [workload.home] with \
      request = { method = \"GET\", path = \"/\" } and response = { status = 200 }";
 
 /// The suite that a newcomer sees.
@@ -256,14 +256,14 @@ fn suite_ids(folder: &Path) -> Result<Vec<String>, FileError> {
 }
 
 /// `20261121-203000-tour-4711`; the process id keeps two runs of one second apart.
-pub fn run_id(suite: &str) -> String {
+pub(crate) fn run_id(suite: &str) -> String {
     let digits: String = now().chars().filter(char::is_ascii_digit).collect();
     let (day, time) = digits.split_at(8.min(digits.len()));
     format!("{day}-{time}-{suite}-{}", std::process::id())
 }
 
 /// Why servers cannot be selected: an unknown name is the command line's fault, a faulty manifest is not.
-pub fn not_selected(error: SelectError) -> Box<dyn Error> {
+pub(crate) fn not_selected(error: SelectError) -> Box<dyn Error> {
     match error {
         SelectError::Unknown(_) => usage(error),
         SelectError::Broken { .. } => error.into(),
@@ -271,7 +271,10 @@ pub fn not_selected(error: SelectError) -> Box<dyn Error> {
 }
 
 /// The servers in folders anywhere. Each needs an id of its own, by which it is known in tables.
-pub fn outside(catalogue: &Catalogue, paths: &[ServerPath]) -> Result<Vec<Server>, Box<dyn Error>> {
+pub(crate) fn outside(
+    catalogue: &Catalogue,
+    paths: &[ServerPath],
+) -> Result<Vec<Server>, Box<dyn Error>> {
     let mut servers: Vec<Server> = Vec::with_capacity(paths.len());
     for path in paths {
         let server = path.open()?;
@@ -292,7 +295,7 @@ pub fn outside(catalogue: &Catalogue, paths: &[ServerPath]) -> Result<Vec<Server
 }
 
 /// The workloads with these ids, each once, or all if there are no ids.
-pub fn tasks<'a>(
+pub(crate) fn tasks<'a>(
     layout: &Layout,
     workloads: &Workloads,
     ids: impl Iterator<Item = &'a str>,
@@ -311,7 +314,11 @@ pub fn tasks<'a>(
 }
 
 /// The first workloads that all servers serve, over HTTP if there are any.
-pub fn common_workloads(workloads: &Workloads, servers: &[&Server], most: usize) -> Vec<String> {
+pub(crate) fn common_workloads(
+    workloads: &Workloads,
+    servers: &[&Server],
+    most: usize,
+) -> Vec<String> {
     let Some((first, others)) = servers.split_first() else {
         return Vec::new();
     };
@@ -337,14 +344,14 @@ pub fn common_workloads(workloads: &Workloads, servers: &[&Server], most: usize)
 }
 
 /// Whether a server serves any of the measured workloads.
-pub fn serves_any(server: &Server, measures: &[Measure]) -> bool {
+pub(crate) fn serves_any(server: &Server, measures: &[Measure]) -> bool {
     let served = &server.manifest.workloads;
     measures.iter().any(|one| served.contains(&one.workload))
 }
 
 /// A server named by its folder: `[NAME=]FOLDER[@VARIANT]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ServerPath {
+pub(crate) struct ServerPath {
     name: Option<String>,
     folder: PathBuf,
     variant: Option<String>,
@@ -352,13 +359,13 @@ pub struct ServerPath {
 
 impl ServerPath {
     /// The path that a text names; `None` if it is the id of one of the project's servers.
-    pub fn of(text: &str) -> Option<Result<Self, String>> {
+    pub(crate) fn of(text: &str) -> Option<Result<Self, String>> {
         let is_path = text.contains(['/', '=']) || Path::new(text).join(MANIFEST_FILE).is_file();
         (is_path || text == "." || text == "..").then(|| text.parse())
     }
 
     /// Reads the server.
-    pub fn open(&self) -> Result<Server, Box<dyn Error>> {
+    pub(crate) fn open(&self) -> Result<Server, Box<dyn Error>> {
         let mut server = Server::open(&self.folder)?;
         if let Some(variant) = &self.variant {
             server = server.variant(variant)?;
@@ -370,7 +377,7 @@ impl ServerPath {
     }
 
     /// The same for a command that gives the server names of its own.
-    pub fn open_unnamed(&self) -> Result<Server, Box<dyn Error>> {
+    pub(crate) fn open_unnamed(&self) -> Result<Server, Box<dyn Error>> {
         match &self.name {
             Some(name) => Err(usage(format!(
                 "the name `{name}` has no effect here; write FOLDER or FOLDER@VARIANT"

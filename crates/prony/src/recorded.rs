@@ -10,16 +10,16 @@ use serde::Deserialize;
 
 /// A run with its trials and explanations.
 #[derive(Deserialize)]
-pub struct Recorded {
-    pub run: Run,
-    pub trials: Vec<TrialRecord>,
+pub(crate) struct Recorded {
+    pub(crate) run: Run,
+    pub(crate) trials: Vec<TrialRecord>,
     #[serde(default)]
-    pub explanations: Vec<Explanation>,
+    pub(crate) explanations: Vec<Explanation>,
 }
 
 /// A run as the command line names it.
 #[derive(Debug, PartialEq)]
-pub enum RunName {
+pub(crate) enum RunName {
     /// A file that `prony export` wrote.
     File(PathBuf),
     /// The newest but this many: `latest~1`.
@@ -28,7 +28,7 @@ pub enum RunName {
 }
 
 impl RunName {
-    pub fn of(text: &str) -> Self {
+    pub(crate) fn of(text: &str) -> Self {
         let path = Path::new(text);
         if path.is_file() || path.extension().is_some_and(|it| it == "json") {
             return Self::File(path.to_owned());
@@ -42,7 +42,7 @@ impl RunName {
     }
 
     /// The run. Only a run that is not a file of its own needs the store.
-    pub fn read(
+    pub(crate) fn read(
         &self,
         store: impl Fn() -> Result<Store, Box<dyn Error>>,
     ) -> Result<Recorded, Box<dyn Error>> {

@@ -21,25 +21,25 @@ const PROBE_TIME: Duration = Duration::from_secs(1);
 const STOP_TIME: Duration = Duration::from_secs(1);
 
 /// How reference servers are started.
-pub struct ReferenceServers {
+pub(crate) struct ReferenceServers {
     launch: Launch,
     layout: Layout,
 }
 
 /// What is special about one.
 #[derive(Clone, Debug, Default)]
-pub struct Serving {
+pub(crate) struct Serving {
     /// When it freezes.
-    pub freeze: Option<Freeze>,
+    pub(crate) freeze: Option<Freeze>,
     /// Whether it speaks TLS.
-    pub tls: bool,
+    pub(crate) tls: bool,
 }
 
 /// A running one. It is stopped when this is dropped.
-pub struct ReferenceServer(RunningServer);
+pub(crate) struct ReferenceServer(RunningServer);
 
 impl ReferenceServers {
-    pub fn on(cpus: &[usize], layout: &Layout) -> Result<Self, Box<dyn Error>> {
+    pub(crate) fn on(cpus: &[usize], layout: &Layout) -> Result<Self, Box<dyn Error>> {
         Ok(Self {
             launch: Launch {
                 supervisor: SupervisorProgram::current()?,
@@ -56,7 +56,7 @@ impl ReferenceServers {
 
     /// Starts one and waits until it responds. One that freezes only has to listen, because its first request begins its
     /// first period; so has one that speaks TLS.
-    pub fn start(
+    pub(crate) fn start(
         &self,
         serving: &Serving,
         interrupt: &AtomicBool,
@@ -92,17 +92,16 @@ impl ReferenceServers {
 
 impl ReferenceServer {
     /// `127.0.0.1:8080`.
-    pub fn host(&self) -> String {
+    pub(crate) fn host(&self) -> String {
         self.0.address().to_string()
     }
 
     /// Its process tree, to sample.
-    pub fn tree(&self) -> ProcessTree {
+    pub(crate) fn tree(&self) -> ProcessTree {
         self.0.tree()
     }
 
-    /// How it ended, if it has.
-    pub fn ended(&mut self) -> Option<String> {
+    pub(crate) fn ended(&mut self) -> Option<String> {
         let exit = self.0.exited()?;
         Some(format!(
             "the reference server {exit}: {}",

@@ -18,7 +18,7 @@ const NEW_FILE: u32 = 0o666;
 
 /// Where a result goes: a file, or standard output for `-`.
 #[derive(Debug)]
-pub struct ResultFile {
+pub(crate) struct ResultFile {
     name: PathBuf,
     place: ResultPlace,
 }
@@ -33,7 +33,7 @@ enum ResultPlace {
 }
 
 /// Tries the files that some flags name; a flag may be missing. No two may be the same.
-pub fn open<const N: usize>(
+pub(crate) fn open<const N: usize>(
     named: [(&str, Option<&Path>); N],
 ) -> Result<[Option<ResultFile>; N], Box<dyn Error>> {
     let mut files = [const { None }; N];
@@ -54,12 +54,12 @@ pub fn open<const N: usize>(
 }
 
 /// Whether one of the files is standard output, so that nothing else may be written there.
-pub fn takes_stdout(files: &[Option<ResultFile>]) -> bool {
+pub(crate) fn takes_stdout(files: &[Option<ResultFile>]) -> bool {
     files.iter().flatten().any(ResultFile::is_stdout)
 }
 
 /// Shows a text for people: on standard output, or on standard error if a result is written to standard output.
-pub fn show(text: &str, files: &[Option<ResultFile>]) {
+pub(crate) fn show(text: &str, files: &[Option<ResultFile>]) {
     if takes_stdout(files) {
         err!("{text}");
     } else {
@@ -69,7 +69,7 @@ pub fn show(text: &str, files: &[Option<ResultFile>]) {
 
 impl ResultFile {
     /// Tries a file without changing it; `-` is standard output.
-    pub fn open(path: &Path) -> Result<Self, String> {
+    pub(crate) fn open(path: &Path) -> Result<Self, String> {
         let place = if path.as_os_str() == "-" {
             Ok(ResultPlace::Stdout)
         } else {
@@ -94,12 +94,12 @@ impl ResultFile {
     }
 
     /// Writes a text as the result.
-    pub fn write(self, text: &str) -> Result<(), Box<dyn Error>> {
+    pub(crate) fn write(self, text: &str) -> Result<(), Box<dyn Error>> {
         self.write_with(|out| out.write_all(text.as_bytes()))
     }
 
     /// Writes a value as the result, in JSON.
-    pub fn write_json(self, value: &impl Serialize) -> Result<(), Box<dyn Error>> {
+    pub(crate) fn write_json(self, value: &impl Serialize) -> Result<(), Box<dyn Error>> {
         self.write_with(|out| {
             serde_json::to_writer_pretty(&mut *out, value)?;
             writeln!(out)
@@ -107,7 +107,7 @@ impl ResultFile {
     }
 
     /// Writes the result. A reader that goes away is not an error.
-    pub fn write_with(
+    pub(crate) fn write_with(
         self,
         write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
     ) -> Result<(), Box<dyn Error>> {
@@ -159,7 +159,7 @@ impl ResultPlace {
 }
 
 /// A folder for several files, created if it is missing. Its parent must exist, so that a misspelt path is an error.
-pub fn folder(path: &Path) -> Result<PathBuf, String> {
+pub(crate) fn folder(path: &Path) -> Result<PathBuf, String> {
     let cannot = |why: String| format!("cannot write to `{}`: {why}", path.display());
     let parent = folder_of(path);
     if !parent.is_dir() {

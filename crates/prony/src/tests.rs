@@ -7,7 +7,7 @@ use insta::{Settings, assert_snapshot};
 
 /// Compares the texts, each with its title, with the file of that name.
 #[track_caller]
-pub fn golden(file: &str, texts: &[(&str, String)]) {
+pub(crate) fn golden(file: &str, texts: &[(&str, String)]) {
     let mut all = String::new();
     for (title, text) in texts {
         all += &format!("== {title}\n{}\n\n", text.trim_end_matches('\n'));

@@ -17,7 +17,7 @@ use crate::exit::usage;
 /// How connections to `https://` URLs are set up.
 #[derive(Args, Clone)]
 #[command(next_help_heading = "TLS (https:// URLs)")]
-pub struct TlsFlags {
+pub(crate) struct TlsFlags {
     /// Accept any server certificate without verifying it
     #[arg(short = 'k', long, conflicts_with = "cacert")]
     insecure: bool,
@@ -66,7 +66,7 @@ fn ciphers_help() -> String {
 impl TlsFlags {
     /// How connections to that server are encrypted: as these flags say, or else as the project does; `None` if its URL
     /// is of plain HTTP.
-    pub fn of(
+    pub(crate) fn of(
         &self,
         server: &HttpUrl,
         of_project: Option<&TlsSettings>,
@@ -87,7 +87,7 @@ impl TlsFlags {
     }
 
     /// The same for requests that may trust any certificate, which means nothing without TLS.
-    pub fn or_insecure(&self, server: &HttpUrl, is_insecure: bool) -> Self {
+    pub(crate) fn or_insecure(&self, server: &HttpUrl, is_insecure: bool) -> Self {
         let mut flags = self.clone();
         flags.insecure |= is_insecure && self.cacert.is_none() && server.scheme() == Scheme::Https;
         flags
@@ -132,14 +132,14 @@ impl TlsFlags {
 }
 
 /// The TLS of the connections to one server.
-pub struct Tls {
+pub(crate) struct Tls {
     settings: TlsSettings,
     host: String,
 }
 
 impl Tls {
     /// Reads the files, and offers these versions of HTTP.
-    pub fn client(&self, offer: Offer) -> Result<TlsClient, Box<dyn Error>> {
+    pub(crate) fn client(&self, offer: Offer) -> Result<TlsClient, Box<dyn Error>> {
         let client = self.settings.client(&self.host, offer);
         client.map_err(|error| match error {
             TlsError::NoKey { .. } if self.key_is_with_certificate() => {
@@ -158,7 +158,7 @@ impl Tls {
     }
 
     /// Whether there is a certificate to present to a server that requests one.
-    pub fn has_certificate(&self) -> bool {
+    pub(crate) fn has_certificate(&self) -> bool {
         self.settings.identity.is_some()
     }
 
@@ -169,22 +169,22 @@ impl Tls {
 }
 
 /// What helps if the URL of a server that speaks TLS is of plain HTTP.
-pub const SPEAKS_TLS: &str = "the server speaks TLS: use https://";
+pub(crate) const SPEAKS_TLS: &str = "the server speaks TLS: use https://";
 
 /// What a connection over TLS offered to a server that refused it, so that nobody is told to do what they did.
 #[derive(Clone, Copy, Debug)]
-pub struct Offered {
+pub(crate) struct Offered {
     /// The versions of HTTP.
-    pub http: Offer,
+    pub(crate) http: Offer,
     /// Whether the requests are gRPC calls, which need HTTP/2.
-    pub is_grpc: bool,
+    pub(crate) is_grpc: bool,
     /// Whether there is a certificate to present if the server requests one.
-    pub has_certificate: bool,
+    pub(crate) has_certificate: bool,
 }
 
 impl Offered {
     /// What a gRPC call offers.
-    pub fn by_grpc(has_certificate: bool) -> Self {
+    pub(crate) fn by_grpc(has_certificate: bool) -> Self {
         Self {
             http: Offer::Only(HttpVersion::Http2),
             is_grpc: true,
@@ -193,7 +193,7 @@ impl Offered {
     }
 
     /// An error of an exchange, and which flag helps if TLS is its reason.
-    pub fn explain(self, error: ExchangeError) -> Box<dyn Error> {
+    pub(crate) fn explain(self, error: ExchangeError) -> Box<dyn Error> {
         let advice = match &error {
             ExchangeError::Fault(Fault::Tls(Failure::OtherHttpVersion {
                 speaks: HttpVersion::Http2,
@@ -209,7 +209,7 @@ impl Offered {
     }
 
     /// The server chose another version of HTTP than HTTP/2, or none.
-    pub fn no_http2(self) -> Box<dyn Error> {
+    pub(crate) fn no_http2(self) -> Box<dyn Error> {
         let advice = self.http_advice().unwrap_or("use --http1.1");
         format!("the server did not choose HTTP/2 in the TLS handshake (ALPN); {advice}").into()
     }
@@ -257,7 +257,7 @@ impl Offered {
     }
 
     /// The same for a load whose requests failed for the reason in this text.
-    pub fn certificate_advice_on(self, reason: &str) -> Option<&'static str> {
+    pub(crate) fn certificate_advice_on(self, reason: &str) -> Option<&'static str> {
         self.certificate_advice(Failure::without_certificate_in(reason))
     }
 }

@@ -1,7 +1,5 @@
 //! What the tests of Prony's crates share: servers inside the test, certificates, and waiting for what must come.
 
-#![allow(missing_docs, reason = "the tests of this repository alone use it")]
-
 pub mod alone;
 #[cfg(test)]
 mod architecture;

@@ -107,7 +107,6 @@ impl Drop for Running {
     }
 }
 
-/// Runs a command to its end.
 pub fn run(command: Command) -> Ended {
     Running::start(command).end()
 }

@@ -13,18 +13,10 @@ use crate::wording::plain;
 /// Why a file of the project could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
-    /// The file, or the folder that should hold it, cannot be read.
     #[error("cannot read {}: {source}", path.display())]
-    Read {
-        /// The file or folder.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
-    /// The file is not TOML, or has an invalid value.
+    Read { path: PathBuf, source: io::Error },
     #[error("{}{}: {message}", path.display(), line.map(|line| format!(":{line}")).unwrap_or_default())]
     Content {
-        /// The file.
         path: PathBuf,
         /// The line, from 1, if the fault is in one line.
         line: Option<usize>,
@@ -90,7 +82,6 @@ impl Source {
         }
     }
 
-    /// The text.
     pub fn text(&self) -> &str {
         &self.text
     }

@@ -34,16 +34,13 @@ pub fn did_you_mean(nearest: &Option<String>) -> String {
     }
 }
 
-/// An unknown name.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct UnknownName {
     /// What it should name: `workload`, `suite`, `server`.
     pub kind: &'static str,
-    /// The name.
     pub name: String,
     /// The name that was probably meant.
     pub nearest: Option<String>,
-    /// Every known name.
     pub known: Vec<String>,
 }
 

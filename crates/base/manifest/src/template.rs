@@ -68,7 +68,6 @@ impl<P: Placeholder> Template<P> {
         Ok(Self(pieces))
     }
 
-    /// The placeholders in it.
     pub fn placeholders(&self) -> impl Iterator<Item = P> {
         self.0.iter().filter_map(|piece| match piece {
             Piece::Text(_) => None,

@@ -1,7 +1,7 @@
 //! What serde and the TOML parser say is wrong, in the words of those who write TOML.
 
 /// The message, without names of Rust's types.
-pub fn plain(message: &str) -> String {
+pub(crate) fn plain(message: &str) -> String {
     let part = |start| {
         let parts: Option<(&str, &str)> = message.strip_prefix(start)?.rsplit_once(", expected ");
         parts

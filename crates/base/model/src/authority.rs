@@ -16,7 +16,6 @@ pub struct Authority {
 
 /// Why a text is not the host and port of a URL.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
 pub enum AuthorityError {
     #[error("it names no host")]
     NoHost,
@@ -36,7 +35,6 @@ impl Authority {
         &self.host
     }
 
-    /// The port, if it has one.
     pub fn port(&self) -> Option<u16> {
         self.port
     }

@@ -92,7 +92,6 @@ impl Bound {
         bounds.iter().any(|bound| bound.hides(kind))
     }
 
-    /// Its name.
     pub const fn name(&self) -> &'static str {
         match self.cause {
             Cause::Generator(_) => "client-limited",

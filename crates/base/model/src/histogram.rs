@@ -14,7 +14,6 @@ pub struct LatencyHistogram(Histogram<u64>);
 
 /// Why bytes could not be read as a histogram.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
 pub enum HistogramError {
     #[error("the histogram is not base64: {0}")]
     Base64(#[from] base64::DecodeError),
@@ -49,7 +48,7 @@ impl LatencyHistogram {
     }
 
     /// Counts the shortest duration that many times.
-    pub fn record_nothing(&mut self, times: u64) {
+    pub(crate) fn record_nothing(&mut self, times: u64) {
         self.0.saturating_record_n(Self::LOWEST_NS, times);
     }
 

@@ -22,7 +22,6 @@ pub struct ThreadTrace {
     pub requests: Vec<TracedRequest>,
 }
 
-/// A phase of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TracedPhase {
     /// Whether it is the measured part, not the warm-up.
@@ -33,7 +32,6 @@ pub struct TracedPhase {
     pub to_ns: u64,
 }
 
-/// A request of a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TracedRequest {
     /// Its number among the requests of the load, or the entries of the scenario.

@@ -18,7 +18,7 @@ pub struct LogTail {
 
 impl LogTail {
     /// How many lines of each log are kept.
-    pub const MOST_LINES: usize = 10;
+    pub(crate) const MOST_LINES: usize = 10;
     /// How long they may be together, in bytes.
     pub const MOST_BYTES: usize = 1000;
 

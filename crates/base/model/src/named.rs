@@ -20,7 +20,6 @@ macro_rules! named {
                 }
             }
 
-            /// The one with this name.
             pub fn from_name(name: &str) -> Option<Self> {
                 Self::ALL.into_iter().find(|one| one.name() == name)
             }

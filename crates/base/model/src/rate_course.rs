@@ -15,8 +15,7 @@ pub struct RateCourse {
 }
 
 impl RateCourse {
-    /// The most intervals.
-    pub const MOST_INTERVALS: usize = 64;
+    pub(crate) const MOST_INTERVALS: usize = 64;
 
     /// The course of a load, warm-up included, in whole intervals; `None` if it has none.
     pub fn of(timeline: &Timeline) -> Option<Self> {

@@ -212,7 +212,6 @@ fn load_spec() -> LoadSpec {
     }
 }
 
-/// A trial that failed with this message.
 pub fn failed(server: &str, message: &str) -> TrialRecord {
     TrialRecord {
         trial: trial(server, 1),
@@ -226,7 +225,6 @@ pub fn failed(server: &str, message: &str) -> TrialRecord {
     }
 }
 
-/// A measured trial of this round.
 pub fn measured(server: &str, round: u32) -> TrialRecord {
     TrialRecord {
         trial: trial(server, round),

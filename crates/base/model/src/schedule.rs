@@ -60,7 +60,6 @@ impl Schedule {
     pub const MOST_PER_S: f64 = 1e9;
     /// The most requests that are due at one instant.
     pub const MOST_BURST: u64 = 1_000_000;
-    /// The most stages.
     pub const MOST_STAGES: usize = 1000;
 
     /// A constant rate.

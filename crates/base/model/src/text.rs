@@ -22,7 +22,6 @@ pub fn exact(value: u64) -> String {
 
 /// Why a text is not a rate or a schedule.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
 pub enum RateError {
     #[error("`{0}` is not a rate; write one like `500/s`, `20k/s` or `0.5/s`")]
     Rate(String),

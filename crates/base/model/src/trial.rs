@@ -167,7 +167,7 @@ impl Measurement {
     }
 
     /// Whether the server was still getting faster when its warm-up reached the limit: the figures are lower bounds.
-    pub fn still_warming(&self) -> bool {
+    pub(crate) fn still_warming(&self) -> bool {
         self.warm_up.is_some_and(|warm_up| warm_up.still_improving)
     }
 

@@ -18,7 +18,7 @@ pub enum MeasuredBy {
 
 impl MeasuredBy {
     /// Whether a load measures time, as nearly all do.
-    pub fn is_time(&self) -> bool {
+    pub(crate) fn is_time(&self) -> bool {
         *self == MeasuredBy::Time
     }
 }

@@ -101,13 +101,12 @@ impl Chart {
         }
     }
 
-    /// The title.
     pub fn title(&self) -> &str {
         &self.title
     }
 
     /// The chart as an element of a page; `id` is unique in it.
-    pub fn inline(&self, id: &str) -> Markup {
+    pub(crate) fn inline(&self, id: &str) -> Markup {
         html! {
             svg class="chart" role=(self.role()) viewBox=(self.view_box())
                 aria-labelledby={ (id) "-title " (id) "-desc" } {

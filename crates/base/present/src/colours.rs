@@ -30,7 +30,7 @@ const COLOURS: [(&str, &str, &str); 22] = [
 
 /// The colours as CSS variables: light or dark like the reader's system or as the reader chose, and
 /// light in print.
-pub fn variables() -> String {
+pub(crate) fn variables() -> String {
     let colours =
         |of: fn(&(&str, &str, &str)) -> String| COLOURS.iter().map(of).collect::<String>();
     let light = colours(|(name, light, _)| format!("--{name}:{light};"));
@@ -43,7 +43,7 @@ pub fn variables() -> String {
 }
 
 /// A style sheet for a file of its own, without variables: light, and on a dark screen dark.
-pub fn standalone(style: &str) -> String {
+pub(crate) fn standalone(style: &str) -> String {
     let in_colours = |style: &str, of: fn(&(&str, &'static str, &'static str)) -> &'static str| {
         COLOURS.iter().fold(style.to_owned(), |style, colour| {
             style.replace(&format!("var(--{})", colour.0), of(colour))

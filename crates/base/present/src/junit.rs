@@ -1,21 +1,17 @@
 //! JUnit XML, which the CI systems show as test results.
 
-/// A case.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Case {
     /// What it belongs to: CI systems group by it.
     pub class: String,
-    /// Its name.
     pub name: String,
     /// How long it took, in seconds, if that is known.
     pub seconds: Option<f64>,
-    /// The result.
     pub result: CaseResult,
     /// What else there is to say.
     pub output: String,
 }
 
-/// The result of a case.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CaseResult {
     /// As required.

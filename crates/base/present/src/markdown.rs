@@ -21,7 +21,7 @@ pub fn escaped(text: &str) -> String {
 }
 
 /// A code block, indented so that it can belong to a list item. Its fence is longer than any in the code.
-pub fn fenced(code: &str) -> String {
+pub(crate) fn fenced(code: &str) -> String {
     let mut fence = "```".to_owned();
     while code.contains(&fence) {
         fence.push('`');

@@ -36,26 +36,22 @@ fn style() -> String {
     format!("{}{STYLE}{}", colours::variables(), chart::STYLE)
 }
 
-/// A page.
 #[derive(Clone, Debug, Default)]
 pub struct Page {
     /// The pages above this one, the topmost first.
     pub trail: Vec<Link>,
     /// A few words above the title, such as the suite.
     pub kicker: String,
-    /// The title.
     pub title: String,
     /// A few facts: names and values.
     pub facts: Vec<(&'static str, String)>,
     /// What precedes all sections.
     pub intro: Vec<Block>,
-    /// The sections.
     pub sections: Vec<Section>,
     /// The last line.
     pub footer: String,
 }
 
-/// A section of a page.
 #[derive(Clone, Debug, Default)]
 pub struct Section {
     /// Its anchor, for links.
@@ -86,7 +82,6 @@ pub struct Link {
 /// An element of a section.
 #[derive(Clone, Debug)]
 pub enum Block {
-    /// A heading.
     Heading(String),
     /// A paragraph.
     Text(String),
@@ -98,7 +93,6 @@ pub enum Block {
     List(Vec<String>),
     /// Names and their values.
     Facts(Vec<(&'static str, String)>),
-    /// A table.
     Table(Table),
     /// A table whose rows open, and what each then shows. Only pages show that.
     OpenTable(Table, Vec<Vec<Block>>),
@@ -119,7 +113,6 @@ pub enum Block {
 /// A document inside a page. It may run scripts, but has no access to the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Embedded {
-    /// Its title.
     pub title: String,
     /// The whole document, as HTML. It is loaded when a reader opens it.
     pub document: String,
@@ -130,7 +123,6 @@ pub struct Embedded {
 pub struct Figure {
     /// The name of its file, and its id in a page.
     pub file: String,
-    /// The chart.
     pub chart: Chart,
 }
 

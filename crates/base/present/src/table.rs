@@ -40,7 +40,6 @@ pub struct Column<T> {
 /// A column's title, and what happens to it if there is no room.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Head {
-    /// The title.
     pub title: Cow<'static, str>,
     /// The tooltip of the title: what the column contains, and in which unit.
     pub hint: &'static str,
@@ -93,7 +92,6 @@ impl Head {
 }
 
 impl<T> Column<T> {
-    /// A column of words.
     pub const fn words(title: &'static str, cell: fn(&T) -> Cell) -> Self {
         let head = Head::words(title);
         Self { head, cell }
@@ -128,7 +126,6 @@ impl<T> Column<T> {
     }
 }
 
-/// A cell of a table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Cell {
     /// The figure or words; empty if there is nothing to show.
@@ -152,9 +149,7 @@ pub struct Cell {
 /// What a cell's colour means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colour {
-    /// Good.
     Good,
-    /// Bad.
     Bad,
     /// Read with care.
     Warning,
@@ -174,7 +169,6 @@ pub struct Badge {
 }
 
 impl Cell {
-    /// A cell with a text.
     pub fn text(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -370,7 +364,6 @@ pub struct Table {
     pub caption: String,
     /// Its columns.
     pub heads: Vec<Head>,
-    /// Its rows.
     pub rows: Vec<Row>,
     /// Whether Markdown shows every column, because each was chosen by name.
     pub is_whole: bool,

@@ -25,17 +25,15 @@ impl Paint {
         }
     }
 
-    /// In bold.
-    pub fn bold(self, text: &str) -> String {
+    pub(crate) fn bold(self, text: &str) -> String {
         self.with("1", text)
     }
 
     /// Dimmed.
-    pub fn dim(self, text: &str) -> String {
+    pub(crate) fn dim(self, text: &str) -> String {
         self.with("2", text)
     }
 
-    /// As a warning.
     pub fn warn(self, text: &str) -> String {
         self.with("33", text)
     }

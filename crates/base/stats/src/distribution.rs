@@ -4,20 +4,20 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 use statrs::function::erf::erfc;
 
 /// The chance that a 95 % interval misses the true value.
-pub const MISS: f64 = 0.05;
+pub(crate) const MISS: f64 = 0.05;
 
 /// The smallest p-value reported; the data cannot support a smaller one.
-pub const LEAST_P: f64 = 1e-12;
+pub(crate) const LEAST_P: f64 = 1e-12;
 
 /// How many standard errors an interval must reach to miss with the chance `miss` (Student's distribution).
-pub fn student_reach(miss: f64, freedom: f64) -> f64 {
+pub(crate) fn student_reach(miss: f64, freedom: f64) -> f64 {
     // The distribution exists for every positive number of degrees of freedom.
     StudentsT::new(0.0, 1.0, freedom)
         .map_or(f64::INFINITY, |student| -student.inverse_cdf(miss / 2.0))
 }
 
 /// The chance that an interval of `reach` standard errors misses (Student's distribution).
-pub fn student_miss(reach: f64, freedom: f64) -> f64 {
+pub(crate) fn student_miss(reach: f64, freedom: f64) -> f64 {
     if reach.is_finite() {
         StudentsT::new(0.0, 1.0, freedom)
             .map_or(1.0, |student| (2.0 * student.cdf(-reach)).min(1.0))
@@ -35,7 +35,7 @@ const COUNTED_STEPS: usize = 150_000;
 
 /// Wilcoxon's signed-rank statistic of `n` differences: for each value in the lower half, the chance of at most that
 /// value if there is no difference. The upper half mirrors it.
-pub fn signed_rank(n: usize) -> Vec<f64> {
+pub(crate) fn signed_rank(n: usize) -> Vec<f64> {
     let values = n * (n + 1) / 2;
     if n <= COUNTED_PAIRS {
         return at_most(
@@ -51,7 +51,7 @@ pub fn signed_rank(n: usize) -> Vec<f64> {
 }
 
 /// The same for the Mann-Whitney statistic of samples of `n` and `m` values.
-pub fn rank_sum(n: usize, m: usize) -> Vec<f64> {
+pub(crate) fn rank_sum(n: usize, m: usize) -> Vec<f64> {
     let (n, m) = (n.min(m), n.max(m));
     let values = n * m;
     if n * values <= COUNTED_STEPS {

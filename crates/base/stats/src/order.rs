@@ -138,7 +138,6 @@ impl Order {
         })
     }
 
-    /// The band of each.
     pub fn bands(&self) -> Vec<Band> {
         let count = self.known.len();
         let all = Band {

@@ -8,16 +8,16 @@ use crate::variance::{Prior, Variance};
 
 /// A pair, and how certainly the two differ.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PairTest {
+pub(crate) struct PairTest {
     /// The index of the one with the larger values.
-    pub larger: usize,
+    pub(crate) larger: usize,
     /// The index of the other.
-    pub smaller: usize,
+    pub(crate) smaller: usize,
     /// The ratio of the larger to the smaller one, of this pair alone: at least 1.
-    pub ratio: Ratio,
+    pub(crate) ratio: Ratio,
     /// The two-sided p-value with the noise of the whole table: the chance of a ratio at least this far from 1 if they are
     /// equal.
-    pub p: f64,
+    pub(crate) p: f64,
     /// The variance of the logarithm of their ratio in a round.
     noise: Variance,
 }
@@ -32,7 +32,7 @@ pub struct PairTest {
 /// below its own; Student's test then has the degrees of freedom of both. The common variance counts at most as much as
 /// the pair's own rounds, and less in a table of three or four rows, which cannot show whether one row is noisier than the
 /// others.
-pub fn compare(rounds: &[&BTreeMap<u32, f64>]) -> Vec<PairTest> {
+pub(crate) fn compare(rounds: &[&BTreeMap<u32, f64>]) -> Vec<PairTest> {
     let own: Vec<PairTest> = (0..rounds.len())
         .flat_map(|one| (one + 1..rounds.len()).map(move |other| (one, other)))
         .filter_map(|(one, other)| PairTest::of(one, other, rounds))
@@ -50,7 +50,7 @@ pub fn compare(rounds: &[&BTreeMap<u32, f64>]) -> Vec<PairTest> {
 }
 
 /// The pairs with p-values corrected for their number.
-pub fn corrected(pairs: Vec<PairTest>) -> Vec<PairTest> {
+pub(crate) fn corrected(pairs: Vec<PairTest>) -> Vec<PairTest> {
     let p_values: Vec<f64> = pairs.iter().map(|pair| pair.p).collect();
     let corrected = pairs.into_iter().zip(holm(&p_values));
     corrected.map(|(pair, p)| PairTest { p, ..pair }).collect()
@@ -90,7 +90,7 @@ impl PairTest {
     }
 
     /// The p-value that this ratio would have with this noise and another number of rounds.
-    pub fn p_in(&self, rounds: usize) -> f64 {
+    pub(crate) fn p_in(&self, rounds: usize) -> f64 {
         let noise = Variance {
             freedom: self.noise.freedom * (rounds as f64 - 1.0) / (self.ratio.n as f64 - 1.0),
             ..self.noise
@@ -99,7 +99,7 @@ impl PairTest {
     }
 
     /// The smallest ratio that has a p-value below `level` with this noise and these rounds.
-    pub fn least_ratio(&self, level: f64) -> f64 {
+    pub(crate) fn least_ratio(&self, level: f64) -> f64 {
         let error = (self.noise.value / self.ratio.n as f64).sqrt();
         (student_reach(level, self.noise.freedom) * error).exp()
     }

@@ -44,7 +44,7 @@ impl Ratio {
     }
 
     /// The ratio of the baseline to the value.
-    pub fn inverse(self) -> Ratio {
+    pub(crate) fn inverse(self) -> Ratio {
         Ratio {
             ratio: 1.0 / self.ratio,
             low: 1.0 / self.high,

@@ -4,19 +4,19 @@ use crate::distribution::{LEAST_P, MISS, rank_sum, signed_rank, student_miss, st
 
 /// How far one sample lies above another.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Shift {
-    pub center: f64,
-    pub low: f64,
-    pub high: f64,
-    pub p: f64,
-    pub n: usize,
+pub(crate) struct Shift {
+    pub(crate) center: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+    pub(crate) p: f64,
+    pub(crate) n: usize,
 }
 
 /// From differences within pairs; `None` for fewer than two.
 ///
 /// The center is the median of all Walsh averages, the means of two differences (Hodges and Lehmann 1963). The interval
 /// is that of Wilcoxon's signed-rank test, which keeps its level if the differences are symmetric.
-pub fn paired(differences: &[f64]) -> Option<Shift> {
+pub(crate) fn paired(differences: &[f64]) -> Option<Shift> {
     let n = differences.len();
     if n < 2 {
         return None;
@@ -31,7 +31,7 @@ pub fn paired(differences: &[f64]) -> Option<Shift> {
 /// From two samples; `None` if one has fewer than two values.
 ///
 /// The center is the median of all differences between a value of each; the interval is that of the Mann-Whitney test.
-pub fn unpaired(values: &[f64], baseline: &[f64]) -> Option<Shift> {
+pub(crate) fn unpaired(values: &[f64], baseline: &[f64]) -> Option<Shift> {
     let (n, m) = (values.len(), baseline.len());
     if n.min(m) < 2 {
         return None;

@@ -4,7 +4,7 @@ use fastrand::Rng;
 
 /// How trials fluctuate around their median, with a standard deviation of 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Noise {
+pub(crate) enum Noise {
     /// The sum of many small causes.
     Normal,
     /// More small and more large deviations than normal.
@@ -18,8 +18,7 @@ pub enum Noise {
 }
 
 impl Noise {
-    /// Each of them.
-    pub const ALL: [Noise; 5] = [
+    pub(crate) const ALL: [Noise; 5] = [
         Noise::Normal,
         Noise::Laplace,
         Noise::Skewed,
@@ -28,7 +27,7 @@ impl Noise {
     ];
 
     /// One deviation from the median.
-    pub fn draw(self, random: &mut Rng) -> f64 {
+    pub(crate) fn draw(self, random: &mut Rng) -> f64 {
         match self {
             Noise::Normal => normal(random),
             Noise::Laplace => {
@@ -45,12 +44,12 @@ impl Noise {
     }
 
     /// The value of a trial, with the median `median` and noise of this share of it.
-    pub fn trial(self, median: f64, share: f64, random: &mut Rng) -> f64 {
+    pub(crate) fn trial(self, median: f64, share: f64, random: &mut Rng) -> f64 {
         median * (share * self.draw(random)).exp()
     }
 
     /// A round: the value of a trial and of its baseline, with `ratio` between their medians.
-    pub fn pair(self, ratio: f64, share: f64, random: &mut Rng) -> (f64, f64) {
+    pub(crate) fn pair(self, ratio: f64, share: f64, random: &mut Rng) -> (f64, f64) {
         (
             self.trial(ratio * 1000.0, share, random),
             self.trial(1000.0, share, random),
@@ -59,12 +58,12 @@ impl Noise {
 }
 
 /// A draw from the normal distribution (Box and Muller 1958).
-pub fn normal(random: &mut Rng) -> f64 {
+pub(crate) fn normal(random: &mut Rng) -> f64 {
     let radius = (-2.0 * (1.0 - random.f64()).ln()).sqrt();
     radius * (std::f64::consts::TAU * random.f64()).cos()
 }
 
 /// How often `once` is true, as a share.
-pub fn share(times: usize, mut once: impl FnMut() -> bool) -> f64 {
+pub(crate) fn share(times: usize, mut once: impl FnMut() -> bool) -> f64 {
     (0..times).filter(|_| once()).count() as f64 / times as f64
 }

@@ -4,15 +4,15 @@ use statrs::function::gamma::digamma;
 
 /// A variance and its degrees of freedom.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Variance {
-    pub value: f64,
-    pub freedom: f64,
+pub(crate) struct Variance {
+    pub(crate) value: f64,
+    pub(crate) freedom: f64,
 }
 
 /// The distribution of the variances of a table: `value` times `freedom` over a chi-squared variable with that many
 /// degrees of freedom. The more alike the variances, the more degrees of freedom.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Prior {
+pub(crate) struct Prior {
     value: f64,
     freedom: f64,
 }
@@ -25,7 +25,7 @@ impl Prior {
     ///
     /// `dependence` is the mean correlation of the logarithms of two of them. It reduces their scatter; without this
     /// correction they would seem more alike than they are.
-    pub fn of(variances: &[Variance], dependence: f64) -> Option<Prior> {
+    pub(crate) fn of(variances: &[Variance], dependence: f64) -> Option<Prior> {
         let known: Vec<Variance> = variances
             .iter()
             .copied()
@@ -67,7 +67,7 @@ impl Prior {
 
     /// A variance, raised towards the common one, which counts at most `most` degrees of freedom and less if the
     /// variances of the table differ. It is never lowered: one row may be noisier than all others.
-    pub fn moderate(self, own: Variance, most: f64) -> Variance {
+    pub(crate) fn moderate(self, own: Variance, most: f64) -> Variance {
         let weight = self.freedom.min(most);
         let freedom = own.freedom + weight;
         let between = (own.freedom * own.value + weight * self.value) / freedom;
@@ -84,7 +84,6 @@ fn upper_median(mut values: Vec<f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// The mean.
 pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }

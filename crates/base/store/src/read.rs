@@ -10,7 +10,6 @@ use prony_model::{Explanation, Run, RunEnd, TrialRecord};
 /// A run in the list of runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunSummary {
-    /// Its id.
     pub id: String,
     /// Its suite's id.
     pub suite: String,
@@ -20,7 +19,6 @@ pub struct RunSummary {
     pub started_at: String,
     /// RFC 3339, UTC; `None` if it is still running or Prony was killed.
     pub finished_at: Option<String>,
-    /// How it ended.
     pub end: RunEnd,
     /// How many servers were requested.
     pub servers: u32,

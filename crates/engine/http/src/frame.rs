@@ -10,7 +10,6 @@ pub const MAX_FRAME: usize = 16_384;
 const PRIORITY: usize = 5;
 
 /// Flags; each is valid in some types of frames only.
-#[expect(missing_docs, reason = "the names are those of RFC 9113, section 6")]
 pub mod flag {
     pub const ACK: u8 = 0x1;
     pub const END_STREAM: u8 = 0x1;
@@ -19,14 +18,12 @@ pub mod flag {
     pub const PRIORITY: u8 = 0x20;
 }
 
-/// The header of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FrameHeader {
     /// Of the payload, in bytes.
     pub length: usize,
     /// The type.
     pub kind: Kind,
-    /// The flags.
     pub flags: u8,
     /// 0 for the connection.
     pub stream: u32,
@@ -72,7 +69,6 @@ pub fn encode_header(length: usize, kind: Kind, flags: u8, stream: u32) -> [u8; 
 pub struct Frame<'a> {
     /// The type.
     pub kind: Kind,
-    /// The flags.
     pub flags: u8,
     /// 0 for the connection.
     pub stream: u32,
@@ -87,7 +83,6 @@ impl<'a> Frame<'a> {
         FRAME_HEADER + self.payload.len()
     }
 
-    /// Whether it has this flag.
     #[inline]
     pub fn has(&self, flag: u8) -> bool {
         self.flags & flag != 0

@@ -5,8 +5,6 @@ use std::fmt;
 /// The type of a frame; displayed by its name. Unknown ones are ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind(pub u8);
-
-#[expect(missing_docs, reason = "the names are those of RFC 9113, section 6")]
 impl Kind {
     pub const DATA: Self = Self(0x0);
     pub const HEADERS: Self = Self(0x1);
@@ -43,11 +41,6 @@ impl fmt::Display for Kind {
 /// The number of a setting; displayed by its name. Unknown ones are ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Setting(pub u16);
-
-#[expect(
-    missing_docs,
-    reason = "the names are those of RFC 9113, section 6.5.2"
-)]
 impl Setting {
     pub const HEADER_TABLE_SIZE: Self = Self(0x1);
     pub const ENABLE_PUSH: Self = Self(0x2);
@@ -76,8 +69,6 @@ impl fmt::Display for Setting {
 /// Why a stream is reset or the connection ends (section 7); displayed by its name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ErrorCode(pub u32);
-
-#[expect(missing_docs, reason = "the names are those of RFC 9113, section 7")]
 impl ErrorCode {
     pub const NO_ERROR: Self = Self(0x0);
     pub const PROTOCOL_ERROR: Self = Self(0x1);

@@ -12,7 +12,6 @@ pub const DEFAULT_WINDOW: u32 = 65_535;
 pub struct SendWindow(i64);
 
 impl SendWindow {
-    /// A window of this size.
     #[inline]
     pub fn new(size: u32) -> Self {
         Self(size.into())

@@ -3,7 +3,6 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-/// A number.
 #[derive(Clone, Debug)]
 pub enum Number {
     /// With decimals.

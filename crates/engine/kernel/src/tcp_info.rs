@@ -9,23 +9,23 @@ use nix::errno::Errno;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpInfo {
     /// The largest segment to send, in bytes.
-    pub send_segment_bytes: Option<u32>,
+    pub(crate) send_segment_bytes: Option<u32>,
     /// The largest segment that the peer was seen to send, in bytes.
-    pub receive_segment_bytes: Option<u32>,
+    pub(crate) receive_segment_bytes: Option<u32>,
     /// Segments that were sent again.
-    pub retransmits: Option<u32>,
+    pub(crate) retransmits: Option<u32>,
     /// Bytes that the peer has acknowledged.
-    pub bytes_acked: Option<u64>,
+    pub(crate) bytes_acked: Option<u64>,
     /// Bytes that arrived in order.
     pub bytes_received: Option<u64>,
     /// Segments sent, with data or without.
-    pub segments_out: Option<u32>,
+    pub(crate) segments_out: Option<u32>,
     /// Segments that arrived, with data or without.
-    pub segments_in: Option<u32>,
+    pub(crate) segments_in: Option<u32>,
     /// Segments with data that arrived.
     pub data_segments_in: Option<u32>,
     /// Segments with data that were sent.
-    pub data_segments_out: Option<u32>,
+    pub(crate) data_segments_out: Option<u32>,
 }
 
 /// The beginning of the kernel's `struct tcp_info`, which only grows at its end.

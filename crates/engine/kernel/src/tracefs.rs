@@ -26,13 +26,10 @@ pub struct Field {
 /// Why the tracepoints are unknown.
 #[derive(Debug, thiserror::Error)]
 pub enum TracefsError {
-    /// The file system belongs to root.
     #[error("{0} is readable by root alone")]
     Forbidden(&'static str),
-    /// It is not mounted, and this user cannot mount it.
     #[error("tracefs is not mounted")]
     NotMounted,
-    /// The kernel has no tracefs.
     #[error("the kernel has no tracefs")]
     Unsupported,
 }

@@ -23,7 +23,6 @@ use crate::wire::{Eaten, End, Fault, OnClose, Responses, Which, Wire};
 
 /// Why there was no whole response.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
 pub enum ExchangeError {
     #[error("cannot connect to {endpoint}: {source}")]
     Connect {
@@ -57,13 +56,10 @@ pub enum ExchangeError {
 pub enum Received {
     /// Not even the end of the TLS handshake.
     PartOfHandshake,
-    /// Nothing.
     Nothing,
-    /// A part of its head.
     PartOfHead,
     /// The head and the start of the body.
     Head {
-        /// The status.
         status: u16,
         /// The start of the body.
         body: Vec<u8>,

@@ -33,8 +33,7 @@ impl LatencyBands {
         bands
     }
 
-    /// The band of a latency.
-    pub fn band_of(nanoseconds: u64) -> usize {
+    pub(crate) fn band_of(nanoseconds: u64) -> usize {
         let octave = nanoseconds.max(1).ilog2();
         if octave < FIRST_OCTAVE {
             return 0;

@@ -87,7 +87,6 @@ fn only_here<S: Serializer>(batches: &Option<Batches>, to: S) -> Result<S::Ok, S
 /// The requests of a closed loop in batches. When the last one is over, the load ends.
 #[derive(Clone)]
 pub struct Batches {
-    /// The first batch.
     pub first: Batch,
     /// Called with the number of a batch, counted from 0, when all of its requests have ended: none is in flight, and
     /// none is sent until it returns the next batch, or `None` after the last one.
@@ -113,7 +112,6 @@ pub enum EventLoopChoice {
     Auto,
     /// io_uring; fails if it is unavailable.
     IoUring,
-    /// epoll.
     Epoll,
 }
 
@@ -153,7 +151,6 @@ const SHORT_BODY: usize = 1024;
 
 /// Why a load cannot run as planned.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
-#[expect(missing_docs, reason = "documented by the messages")]
 pub enum PlanError {
     #[error("a load needs at least one connection")]
     NoConnections,
@@ -216,7 +213,7 @@ pub const MOST_THREADS: usize = 1024;
 /// The most agents of a load.
 pub const MOST_AGENTS: usize = 10_000;
 /// The most latencies to count slow responses for.
-pub const MOST_SLOW: usize = 8;
+pub(crate) const MOST_SLOW: usize = 8;
 /// The most requests in flight over one connection.
 pub const MOST_PIPELINE: usize = 1000;
 /// The most bytes that requests in flight may take over all connections.

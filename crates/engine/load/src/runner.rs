@@ -23,7 +23,6 @@ pub trait LoadRunner {
     ) -> Result<LoadResult, LoadError>;
 }
 
-/// This process.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct ThisProcess;
 

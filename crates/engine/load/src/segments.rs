@@ -12,7 +12,6 @@ use crate::tls::TlsClient;
 /// What some responses, one after another, took in TCP.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Segments {
-    /// Responses.
     pub responses: u64,
     /// Bytes that arrived for them: heads, bodies, chunk sizes, frames and what TLS adds. Headers of TCP and IP are not
     /// counted.

@@ -13,7 +13,6 @@ use serde::{Deserialize, Serialize};
 
 /// Why a server cannot be reached.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
 pub enum TargetError {
     #[error("the host `{host}` cannot be resolved: {source}; is it spelled correctly?")]
     Unresolved { host: String, source: io::Error },

@@ -21,18 +21,16 @@ const MAX_DRAINED: usize = 64 << 20;
 
 /// What a connection needs after its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Next {
+pub(crate) enum Next {
     /// Wait for an event.
     Wait,
     /// Have another turn without an event.
     Turn,
-    /// Close it.
     Close,
 }
 
-/// One connection.
 #[derive(Debug)]
-pub struct Connection {
+pub(crate) struct Connection {
     socket: TcpStream,
     tls: Option<Box<Tls>>,
     protocol: Protocol,
@@ -72,7 +70,7 @@ enum Received {
 
 impl Connection {
     /// The connection of a client that was just accepted.
-    pub fn new(socket: TcpStream, shared: &Shared) -> Result<Self, rustls::Error> {
+    pub(crate) fn new(socket: TcpStream, shared: &Shared) -> Result<Self, rustls::Error> {
         let tls = shared.tls.as_ref().map(Tls::new).transpose()?;
         Ok(Self {
             socket,
@@ -85,19 +83,22 @@ impl Connection {
         })
     }
 
-    /// The socket.
-    pub fn socket(&self) -> &TcpStream {
+    pub(crate) fn socket(&self) -> &TcpStream {
         &self.socket
     }
 
     /// Whether it waits for the socket to take more.
-    pub fn is_blocked(&self) -> bool {
+    pub(crate) fn is_blocked(&self) -> bool {
         !self.backlog.is_empty()
     }
 
     /// Reads requests and sends responses. A short receive normally means that the socket is empty; `to_the_end` receives
     /// until nothing is left, because no event follows for a connection that has already ended.
-    pub fn turn(&mut self, shared: &mut Shared, to_the_end: bool) -> Result<Next, ReferenceError> {
+    pub(crate) fn turn(
+        &mut self,
+        shared: &mut Shared,
+        to_the_end: bool,
+    ) -> Result<Next, ReferenceError> {
         for _ in 0..RECEIVES_A_TURN {
             if !self.backlog.is_empty() {
                 let sent = self

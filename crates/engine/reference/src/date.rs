@@ -7,14 +7,14 @@ use httpdate::HttpDate;
 
 /// The value of the Date field, an IMF-fixdate (RFC 9110, section 5.6.7), updated once a second.
 #[derive(Debug)]
-pub struct Date {
+pub(crate) struct Date {
     second: u64,
     text: String,
 }
 
 impl Date {
     /// The date at `now`.
-    pub fn new(now: SystemTime) -> Self {
+    pub(crate) fn new(now: SystemTime) -> Self {
         let mut date = Self {
             second: u64::MAX,
             text: String::new(),
@@ -24,7 +24,7 @@ impl Date {
     }
 
     /// Updates the text if the second has changed.
-    pub fn refresh(&mut self, now: SystemTime) {
+    pub(crate) fn refresh(&mut self, now: SystemTime) {
         let second = now.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
         if second == self.second {
             return;
@@ -37,7 +37,7 @@ impl Date {
     }
 
     /// `Sun, 06 Nov 1994 08:49:37 GMT`.
-    pub fn as_bytes(&self) -> &[u8] {
+    pub(crate) fn as_bytes(&self) -> &[u8] {
         self.text.as_bytes()
     }
 }

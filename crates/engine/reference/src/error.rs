@@ -7,7 +7,6 @@ use nix::errno::Errno;
 
 /// Why the server cannot start or had to stop.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
 pub enum ReferenceError {
     #[error("the environment variable {name} is not set; set it to {meaning}")]
     Missing {
@@ -52,7 +51,6 @@ pub enum ReferenceError {
 
 /// What is wrong with a script.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
 pub enum ScriptError {
     #[error("`{0}` is not a freeze; write its length and period, for instance 1s/10s")]
     Freeze(String),

@@ -6,14 +6,14 @@ use httparse::{Error, Header, Status};
 use memchr::memchr2;
 
 /// The longest request head, in bytes.
-pub const MAX_HEAD: usize = 16 * 1024;
+pub(crate) const MAX_HEAD: usize = 16 * 1024;
 const MAX_FIELDS: usize = 100;
 /// The longest line with the size of a chunk, and the longest trailers, in bytes.
 const MAX_LINE: usize = 16 * 1024;
 
 /// What the next bytes of a connection are.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Event<'a> {
+pub(crate) enum Event<'a> {
     /// A whole request head. Its body, if it has one, comes next.
     Head(Head<'a>),
     /// The end of a request.
@@ -24,31 +24,26 @@ pub enum Event<'a> {
 
 /// The parts of a request head that the response depends on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Head<'a> {
-    /// The method.
-    pub method: Method,
+pub(crate) struct Head<'a> {
+    pub(crate) method: Method,
     /// The request target as received.
-    pub target: &'a str,
+    pub(crate) target: &'a str,
     /// Whether the connection stays open after the response.
-    pub link: Link,
+    pub(crate) link: Link,
     /// The client waits for `100 Continue` before it sends the body.
-    pub expects_continue: bool,
+    pub(crate) expects_continue: bool,
 }
 
 /// The methods that are distinguished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
-    /// GET
+pub(crate) enum Method {
     Get,
-    /// HEAD
     Head,
-    /// Any other.
     Other,
 }
 
 impl Method {
-    /// The method of this name.
-    pub fn of(name: &[u8]) -> Self {
+    pub(crate) fn of(name: &[u8]) -> Self {
         match name {
             b"GET" => Method::Get,
             b"HEAD" => Method::Head,
@@ -59,18 +54,17 @@ impl Method {
 
 /// Whether a connection stays open after a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Link {
+pub(crate) enum Link {
     /// It stays open, the default of HTTP/1.1.
     Stays,
     /// It stays open, which the response to an HTTP/1.0 client must say.
     StaysBy10,
-    /// It is closed.
     Closes,
 }
 
 /// Why a request is refused and the connection closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Refusal {
+pub(crate) enum Refusal {
     /// It is not an HTTP/1 request.
     Malformed,
     /// Its head is longer than [`MAX_HEAD`] or has too many fields.
@@ -81,7 +75,7 @@ pub enum Refusal {
 
 /// Finds the requests in the bytes of one connection.
 #[derive(Debug, Default)]
-pub struct Framer {
+pub(crate) struct Framer {
     at: At,
 }
 
@@ -117,7 +111,7 @@ enum Chunked {
 impl Framer {
     /// What the connection's next bytes begin with, and how many of them that takes. The caller passes the rest again,
     /// after [`Event::NeedMore`] with more bytes behind them.
-    pub fn next<'a>(&mut self, bytes: &'a [u8]) -> Result<(usize, Event<'a>), Refusal> {
+    pub(crate) fn next<'a>(&mut self, bytes: &'a [u8]) -> Result<(usize, Event<'a>), Refusal> {
         match &mut self.at {
             At::Head if bytes.is_empty() => Ok((0, Event::NeedMore)),
             At::Head => self.next_head(bytes),
@@ -308,7 +302,7 @@ impl Fields {
 }
 
 /// The value of a Content-Length field. Digits only, as the standard requires: no sign, no list.
-pub fn content_length(value: &[u8]) -> Option<u64> {
+pub(crate) fn content_length(value: &[u8]) -> Option<u64> {
     let value = value.trim_ascii();
     let digits = std::str::from_utf8(value).ok()?;
     let all_digits = !value.is_empty() && value.iter().all(u8::is_ascii_digit);

@@ -1,13 +1,13 @@
 //! The gRPC service `prony.echo.v1.Echo`: messages in, messages out. Touches neither streams nor sockets.
 
 /// The longest message, in bytes: the default limit of most gRPC libraries.
-pub const MAX_MESSAGE: usize = 4 << 20;
+pub(crate) const MAX_MESSAGE: usize = 4 << 20;
 /// Bytes before each message: whether it is compressed, and its length.
 const PREFIX: usize = 5;
 
 /// The methods of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Method {
+pub(crate) enum Method {
     /// Returns the payload.
     Unary,
     /// Returns `count` messages, each with the payload.
@@ -22,7 +22,7 @@ pub enum Method {
 
 impl Method {
     /// The method of a request's path.
-    pub fn of(path: &str) -> Self {
+    pub(crate) fn of(path: &str) -> Self {
         match path.strip_prefix("/prony.echo.v1.Echo/") {
             Some("Unary") => Method::Unary,
             Some("ServerStream") => Method::ServerStream,
@@ -35,20 +35,20 @@ impl Method {
 
 /// Why a call fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Failure {
+pub(crate) struct Failure {
     /// The status code.
-    pub code: u8,
+    pub(crate) code: u8,
     /// For people; it has no byte that needs percent-encoding.
-    pub message: &'static str,
+    pub(crate) message: &'static str,
 }
 
 /// Failures by their codes.
-pub mod failure {
+pub(crate) mod failure {
     use super::Failure;
 
     macro_rules! failures {
         ($($name:ident = $code:literal, $message:literal;)*) => {
-            $(#[doc = $message] pub const $name: Failure = Failure { code: $code, message: $message };)*
+            $(#[doc = $message] pub(crate) const $name: Failure = Failure { code: $code, message: $message };)*
         };
     }
 
@@ -66,16 +66,15 @@ pub mod failure {
 
 /// Responses to be sent: bytes, and how many times.
 #[derive(Debug, Default)]
-pub struct Messages {
+pub(crate) struct Messages {
     /// One or more messages with their prefixes.
-    pub bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
     /// How many more times the same bytes follow.
-    pub repeats: u32,
+    pub(crate) repeats: u32,
 }
 
-/// One call.
 #[derive(Debug)]
-pub struct Call {
+pub(crate) struct Call {
     method: Method,
     /// The beginning of a message.
     input: Vec<u8>,
@@ -86,7 +85,7 @@ pub struct Call {
 
 impl Call {
     /// A call without messages so far.
-    pub fn new(method: Method) -> Result<Self, Failure> {
+    pub(crate) fn new(method: Method) -> Result<Self, Failure> {
         match method {
             Method::Unknown => Err(failure::NO_METHOD),
             _ => Ok(Self {
@@ -99,17 +98,17 @@ impl Call {
     }
 
     /// Whether responses may leave before the last message has arrived.
-    pub fn responds_at_once(&self) -> bool {
+    pub(crate) fn responds_at_once(&self) -> bool {
         self.method == Method::BidiStream
     }
 
     /// How many bytes it holds.
-    pub fn held(&self) -> usize {
+    pub(crate) fn held(&self) -> usize {
         self.input.len() + self.last.len()
     }
 
     /// Takes the next bytes, and appends the responses to `messages`.
-    pub fn take(&mut self, data: &[u8], messages: &mut Messages) -> Result<(), Failure> {
+    pub(crate) fn take(&mut self, data: &[u8], messages: &mut Messages) -> Result<(), Failure> {
         if self.input.is_empty() {
             let read = self.take_whole(data, messages)?;
             self.input.extend_from_slice(&data[read..]);
@@ -167,7 +166,7 @@ impl Call {
     }
 
     /// The last message has arrived: appends what only now can be sent.
-    pub fn end(&self, messages: &mut Messages) -> Result<(), Failure> {
+    pub(crate) fn end(&self, messages: &mut Messages) -> Result<(), Failure> {
         if !self.input.is_empty() {
             return Err(failure::CUT);
         }

@@ -6,7 +6,7 @@ use crate::shared::{BATCH, Progress, Shared};
 
 /// One connection in HTTP/1.1.
 #[derive(Debug, Default)]
-pub struct Http1 {
+pub(crate) struct Http1 {
     framer: Framer,
     /// The reply to the request whose body is being skipped.
     reply: Option<Reply>,
@@ -15,7 +15,7 @@ pub struct Http1 {
 impl Http1 {
     /// Writes the responses to the requests in `bytes` to the shared output, up to a full batch; returns how many bytes
     /// that took.
-    pub fn respond(&mut self, bytes: &[u8], shared: &mut Shared) -> (usize, Progress) {
+    pub(crate) fn respond(&mut self, bytes: &[u8], shared: &mut Shared) -> (usize, Progress) {
         let mut read = 0;
         loop {
             if shared.output.left() >= BATCH {

@@ -12,7 +12,7 @@ const MAX_SLICES: usize = 64;
 
 /// Bytes to be sent, in order: pieces of its own buffer and of the shared texts.
 #[derive(Debug, Default)]
-pub struct Output {
+pub(crate) struct Output {
     bytes: Vec<u8>,
     parts: Vec<Part>,
     /// How many of `parts` have been sent.
@@ -38,7 +38,7 @@ enum Source {
 
 /// How far a send got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sent {
+pub(crate) enum Sent {
     /// Everything is in the kernel.
     All,
     /// The peer must read before the socket takes more.
@@ -47,17 +47,17 @@ pub enum Sent {
 
 impl Output {
     /// How many bytes are left to send.
-    pub fn left(&self) -> usize {
+    pub(crate) fn left(&self) -> usize {
         self.left
     }
 
     /// Whether nothing is left to send.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.left == 0
     }
 
     /// Drops everything, but keeps the memory.
-    pub fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.bytes.clear();
         self.parts.clear();
         (self.sent, self.left) = (0, 0);
@@ -65,22 +65,22 @@ impl Output {
 
     /// The buffer to append to. Its bytes are sent only once they are pushed, so a body can be written before the head
     /// that says how long it is.
-    pub fn buffer(&mut self) -> &mut Vec<u8> {
+    pub(crate) fn buffer(&mut self) -> &mut Vec<u8> {
         &mut self.bytes
     }
 
     /// Sends the buffer from `start` on next.
-    pub fn push_since(&mut self, start: usize) {
+    pub(crate) fn push_since(&mut self, start: usize) {
         self.push(Source::Own, start, self.bytes.len());
     }
 
     /// Sends this range of the buffer next.
-    pub fn push_own(&mut self, start: usize, end: usize) {
+    pub(crate) fn push_own(&mut self, start: usize, end: usize) {
         self.push(Source::Own, start, end);
     }
 
     /// Sends this range of the shared texts next.
-    pub fn push_shared(&mut self, range: Range<usize>) {
+    pub(crate) fn push_shared(&mut self, range: Range<usize>) {
         self.push(Source::Shared, range.start, range.end);
     }
 
@@ -95,7 +95,7 @@ impl Output {
     }
 
     /// Sends as much as the socket takes, without waiting.
-    pub fn send(&mut self, socket: RawFd, shared: &[u8]) -> Result<Sent, Errno> {
+    pub(crate) fn send(&mut self, socket: RawFd, shared: &[u8]) -> Result<Sent, Errno> {
         while self.left > 0 {
             match self.send_once(socket, shared) {
                 Ok(true) | Err(Errno::EINTR) => {}
@@ -155,7 +155,7 @@ impl Output {
     }
 
     /// Appends what is left to `bytes`, and drops it.
-    pub fn move_bytes(&mut self, shared: &[u8], bytes: &mut Vec<u8>) {
+    pub(crate) fn move_bytes(&mut self, shared: &[u8], bytes: &mut Vec<u8>) {
         for part in &self.parts[self.sent..] {
             bytes.extend_from_slice(self.bytes_of(part, shared));
         }
@@ -163,7 +163,7 @@ impl Output {
     }
 
     /// Moves what is left to the end of `other`.
-    pub fn move_rest(&mut self, other: &mut Output) {
+    pub(crate) fn move_rest(&mut self, other: &mut Output) {
         for part in &self.parts[self.sent..] {
             match part.source {
                 Source::Shared => other.push(Source::Shared, part.start, part.end),

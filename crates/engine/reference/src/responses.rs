@@ -23,7 +23,7 @@ const ITEM: &[u8] = br#"{"id":42,"name":"pen","price":1.25,"tags":["blue","new",
 
 /// All responses, prepared once and shared by all workers.
 #[derive(Debug)]
-pub struct Responses {
+pub(crate) struct Responses {
     texts: Texts,
     hello: Prepared,
     byte: Prepared,
@@ -40,12 +40,12 @@ pub struct Responses {
     head_too_large: Prepared,
     unknown_coding: Prepared,
     /// The heads of gRPC responses.
-    pub grpc: GrpcHeads,
+    pub(crate) grpc: GrpcHeads,
 }
 
 /// What a response consists of.
 #[derive(Clone, Copy, Debug)]
-pub enum Content<'a> {
+pub(crate) enum Content<'a> {
     /// It is prepared except for the date.
     Prepared(&'a Prepared),
     /// It is converted for each request.
@@ -54,24 +54,24 @@ pub enum Content<'a> {
 
 /// A response in which only the date changes.
 #[derive(Debug)]
-pub struct Prepared {
+pub(crate) struct Prepared {
     /// The head in HTTP/1.1, up to and including `Date: `.
     head: Vec<u8>,
     /// The head in HTTP/2.
-    pub http2: Head,
+    pub(crate) http2: Head,
     /// Where its body is in the texts.
-    pub body: Range<usize>,
+    pub(crate) body: Range<usize>,
 }
 
 /// A page as one Datastar event.
 #[derive(Debug)]
-pub struct Patch {
+pub(crate) struct Patch {
     page: Range<usize>,
     /// The head in HTTP/2.
-    pub http2: Head,
+    pub(crate) http2: Head,
     /// Where the event is in the texts. Every request still converts the page; only what a client's flow control holds
     /// back is sent from here, so that a client that never reads takes no memory.
-    pub event: Range<usize>,
+    pub(crate) event: Range<usize>,
 }
 
 /// The bytes of all bodies.
@@ -94,7 +94,7 @@ impl Texts {
 
 impl Responses {
     /// Reads the assets and prepares every response.
-    pub fn new(config: &Config) -> Result<Self, ReferenceError> {
+    pub(crate) fn new(config: &Config) -> Result<Self, ReferenceError> {
         let mut texts = Texts::default();
         let page = texts.add(&read(&config.assets.join("page-100k.html"))?);
         let page_20k = texts.add(&read(&config.assets.join("page-20k.html"))?);
@@ -149,12 +149,12 @@ impl Responses {
     }
 
     /// The bytes of all bodies, for [`Output::send`].
-    pub fn texts(&self) -> &[u8] {
+    pub(crate) fn texts(&self) -> &[u8] {
         &self.texts.0
     }
 
     /// The content of a response.
-    pub fn content(&self, what: What, random: &mut fastrand::Rng) -> Content<'_> {
+    pub(crate) fn content(&self, what: What, random: &mut fastrand::Rng) -> Content<'_> {
         Content::Prepared(match what {
             What::Route(Route::Hello) => &self.hello,
             What::Route(Route::Byte) => &self.byte,
@@ -174,7 +174,13 @@ impl Responses {
     }
 
     /// Appends one whole response in HTTP/1.1 to `output`.
-    pub fn write(&self, reply: Reply, date: &Date, random: &mut fastrand::Rng, out: &mut Output) {
+    pub(crate) fn write(
+        &self,
+        reply: Reply,
+        date: &Date,
+        random: &mut fastrand::Rng,
+        out: &mut Output,
+    ) {
         match self.content(reply.what, random) {
             Content::Prepared(prepared) => {
                 let buffer = out.buffer();
@@ -191,7 +197,7 @@ impl Responses {
     }
 
     /// Appends a range of the texts to `output`.
-    pub fn write_text(&self, range: Range<usize>, out: &mut Output) {
+    pub(crate) fn write_text(&self, range: Range<usize>, out: &mut Output) {
         if range.len() > COPIED {
             return out.push_shared(range);
         }
@@ -201,7 +207,7 @@ impl Responses {
     }
 
     /// Converts a page and appends it to `buffer`, without sending it.
-    pub fn convert(&self, patch: &Patch, buffer: &mut Vec<u8>) {
+    pub(crate) fn convert(&self, patch: &Patch, buffer: &mut Vec<u8>) {
         convert(&self.texts()[patch.page.clone()], buffer);
     }
 

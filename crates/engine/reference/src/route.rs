@@ -4,7 +4,7 @@ use crate::framing::{Head, Link, Method, Refusal};
 
 /// The path of a workload, or of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Route {
+pub(crate) enum Route {
     /// `GET /hello`
     Hello,
     /// `GET /byte`
@@ -40,19 +40,18 @@ const ROUTES: [(&str, Route); 9] = [
 
 impl Route {
     /// The route of a request target (RFC 9112, section 3.2), without its query.
-    pub fn find(target: &str) -> Option<Self> {
+    pub(crate) fn find(target: &str) -> Option<Self> {
         let path = path_of(target);
         let found = ROUTES.iter().find(|(other, _)| *other == path)?;
         Some(found.1)
     }
 
-    /// Its path.
-    pub const fn path(self) -> &'static str {
+    pub(crate) const fn path(self) -> &'static str {
         ROUTES[self as usize].0
     }
 
     /// Whether each request must write a log line.
-    pub const fn is_logged(self) -> bool {
+    pub(crate) const fn is_logged(self) -> bool {
         matches!(self, Route::PageLog | Route::Sse | Route::Sse20k)
     }
 }
@@ -81,18 +80,18 @@ fn absolute_path(target: &str) -> Option<&str> {
 
 /// The response that a request gets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Reply {
+pub(crate) struct Reply {
     /// What the response is.
-    pub what: What,
+    pub(crate) what: What,
     /// Whether it has no body: the response to HEAD.
-    pub head_only: bool,
+    pub(crate) head_only: bool,
     /// Whether the connection stays open.
-    pub link: Link,
+    pub(crate) link: Link,
 }
 
 /// What a response is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum What {
+pub(crate) enum What {
     /// The response of a workload.
     Route(Route),
     /// 404: no workload has this path.
@@ -107,7 +106,7 @@ pub enum What {
 
 impl What {
     /// The response to a request for `target`.
-    pub fn of(method: Method, target: &str) -> Self {
+    pub(crate) fn of(method: Method, target: &str) -> Self {
         match (Route::find(target), method) {
             (None, _) => What::NotFound,
             (Some(_), Method::Other) => What::NotAllowed,
@@ -118,7 +117,7 @@ impl What {
 
 impl Reply {
     /// The reply to a request.
-    pub fn to(head: &Head<'_>) -> Self {
+    pub(crate) fn to(head: &Head<'_>) -> Self {
         Self {
             what: What::of(head.method, head.target),
             head_only: head.method == Method::Head,
@@ -127,7 +126,7 @@ impl Reply {
     }
 
     /// The reply to bytes that are not a request. The connection closes after it.
-    pub fn refusing(refusal: Refusal) -> Self {
+    pub(crate) fn refusing(refusal: Refusal) -> Self {
         Self {
             what: What::Refused(refusal),
             head_only: false,
@@ -136,7 +135,7 @@ impl Reply {
     }
 
     /// The method and path to log, if the workload requires a log line.
-    pub fn log_line(&self) -> Option<(&'static str, &'static str)> {
+    pub(crate) fn log_line(&self) -> Option<(&'static str, &'static str)> {
         match self.what {
             What::Route(route) if route.is_logged() => {
                 let method = if self.head_only { "HEAD" } else { "GET" };

@@ -12,41 +12,39 @@ use crate::responses::Responses;
 use crate::route::Reply;
 
 /// Responses of a connection are sent once they are this long, in bytes, even if more of its requests wait.
-pub const BATCH: usize = 256 * 1024;
+pub(crate) const BATCH: usize = 256 * 1024;
 
 /// The size of the receive buffer, in bytes.
-pub const RECEIVE: usize = 64 * 1024;
+pub(crate) const RECEIVE: usize = 64 * 1024;
 
 /// What the connections of one worker share.
 #[derive(Debug)]
-pub struct Shared {
-    /// The responses.
-    pub responses: Arc<Responses>,
+pub(crate) struct Shared {
+    pub(crate) responses: Arc<Responses>,
     /// Extra work for each request.
-    pub work: Work,
+    pub(crate) work: Work,
     /// The current date.
-    pub date: Date,
+    pub(crate) date: Date,
     /// Draws the quotes.
-    pub random: fastrand::Rng,
+    pub(crate) random: fastrand::Rng,
     /// Where request lines go.
-    pub log: File,
+    pub(crate) log: File,
     /// Responses to be sent.
-    pub output: Output,
+    pub(crate) output: Output,
     /// What TLS needs; `None` if it is not used.
-    pub tls: Option<Arc<ServerConfig>>,
-    /// What is received.
-    pub received: Box<[u8]>,
+    pub(crate) tls: Option<Arc<ServerConfig>>,
+    pub(crate) received: Box<[u8]>,
     /// Request lines to be written.
-    pub log_lines: Vec<u8>,
+    pub(crate) log_lines: Vec<u8>,
     /// Decrypted, or to be encrypted.
-    pub plain: Vec<u8>,
+    pub(crate) plain: Vec<u8>,
     /// Encrypted, to be sent.
-    pub sealed: Output,
+    pub(crate) sealed: Output,
 }
 
 impl Shared {
     /// Creates empty buffers.
-    pub fn new(
+    pub(crate) fn new(
         responses: Arc<Responses>,
         work: Work,
         date: Date,
@@ -69,7 +67,7 @@ impl Shared {
     }
 
     /// Does the extra work of a request and writes its log line.
-    pub fn begin(&mut self, reply: Reply) {
+    pub(crate) fn begin(&mut self, reply: Reply) {
         if let Some((method, path)) = reply.log_line() {
             for part in [method, " ", path, "\n"] {
                 self.log_lines.extend_from_slice(part.as_bytes());
@@ -79,7 +77,7 @@ impl Shared {
     }
 
     /// Writes a response in HTTP/1.1.
-    pub fn write(&mut self, reply: Reply) {
+    pub(crate) fn write(&mut self, reply: Reply) {
         self.responses
             .write(reply, &self.date, &mut self.random, &mut self.output);
     }
@@ -87,7 +85,7 @@ impl Shared {
 
 /// How far a protocol got with the bytes that it was given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Progress {
+pub(crate) enum Progress {
     /// It waits for more bytes.
     Waits,
     /// It could go on, but a full batch has to be sent first.

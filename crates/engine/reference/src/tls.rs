@@ -22,7 +22,7 @@ const OVERHEAD: usize = 32;
 
 /// Reads the files and prepares everything that connections share. Clients can resume sessions; they cannot send early
 /// data, because that could be replayed.
-pub fn configure(files: &TlsFiles) -> Result<Arc<ServerConfig>, ReferenceError> {
+pub(crate) fn configure(files: &TlsFiles) -> Result<Arc<ServerConfig>, ReferenceError> {
     let (certificates, key) = (read_certificates(files)?, read_key(files)?);
     let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
         .with_safe_default_protocol_versions()?
@@ -62,7 +62,7 @@ fn read_key(files: &TlsFiles) -> Result<PrivateKeyDer<'static>, ReferenceError> 
 }
 
 /// The encryption of one connection.
-pub struct Tls {
+pub(crate) struct Tls {
     connection: UnbufferedServerConnection,
     /// The beginning of a record.
     input: Vec<u8>,
@@ -84,7 +84,7 @@ impl fmt::Debug for Tls {
 
 impl Tls {
     /// For a client that was just accepted.
-    pub fn new(config: &Arc<ServerConfig>) -> Result<Self, Error> {
+    pub(crate) fn new(config: &Arc<ServerConfig>) -> Result<Self, Error> {
         Ok(Self {
             connection: UnbufferedServerConnection::new(Arc::clone(config))?,
             input: Vec::new(),
@@ -94,17 +94,17 @@ impl Tls {
     }
 
     /// Whether the client sends nothing more, be it that it said so or that it broke the protocol.
-    pub fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.is_over
     }
 
     /// Whether the client and the server have agreed on HTTP/2.
-    pub fn chose_http2(&self) -> bool {
+    pub(crate) fn chose_http2(&self) -> bool {
         self.connection.alpn_protocol() == Some(HTTP2)
     }
 
     /// Appends the text of received records to `plain`, and to `sealed` what the protocol itself has to send.
-    pub fn open(&mut self, received: &mut [u8], plain: &mut Vec<u8>, sealed: &mut Output) {
+    pub(crate) fn open(&mut self, received: &mut [u8], plain: &mut Vec<u8>, sealed: &mut Output) {
         let mut input = std::mem::take(&mut self.input);
         let result = if input.is_empty() {
             self.process(received, plain, sealed)
@@ -165,7 +165,7 @@ impl Tls {
     }
 
     /// Encrypts `plain` and appends it to `sealed`.
-    pub fn seal(&mut self, plain: &[u8], sealed: &mut Output) {
+    pub(crate) fn seal(&mut self, plain: &[u8], sealed: &mut Output) {
         let most = plain.len() + (plain.len() / RECORD + 1) * OVERHEAD;
         let state = self.connection.process_tls_records(&mut self.input).state;
         // Before the end of the handshake there is nothing to encrypt, and after an error nobody to read it.
@@ -175,7 +175,7 @@ impl Tls {
     }
 
     /// Tells the client that nothing more follows.
-    pub fn close(&mut self, sealed: &mut Output) {
+    pub(crate) fn close(&mut self, sealed: &mut Output) {
         if std::mem::replace(&mut self.is_closed, true) {
             return;
         }

@@ -12,15 +12,15 @@ use crate::error::ReferenceError;
 use crate::shared::Shared;
 
 /// The listener's number in the event queue; connections have the number of their slot.
-pub const LISTENER: u64 = u64::MAX;
+pub(crate) const LISTENER: u64 = u64::MAX;
 /// How many events are fetched at once.
-pub const EVENTS_A_TURN: usize = 256;
+pub(crate) const EVENTS_A_TURN: usize = 256;
 /// How long to wait before accepting again if the system had no room for a connection.
-pub const ACCEPT_AGAIN_MS: u16 = 100;
+pub(crate) const ACCEPT_AGAIN_MS: u16 = 100;
 
 /// Serves one listener, on one thread.
 #[derive(Debug)]
-pub struct Worker {
+pub(crate) struct Worker {
     listener: TcpListener,
     queue: Epoll,
     shared: Shared,
@@ -34,7 +34,7 @@ pub struct Worker {
 
 impl Worker {
     /// `listener` must not block.
-    pub fn new(listener: TcpListener, shared: Shared) -> Result<Self, ReferenceError> {
+    pub(crate) fn new(listener: TcpListener, shared: Shared) -> Result<Self, ReferenceError> {
         let queue = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
         // Edge-triggered: a client that cannot be accepted must not make the loop spin.
         let interest = EpollFlags::EPOLLIN | EpollFlags::EPOLLET;
@@ -51,7 +51,7 @@ impl Worker {
     }
 
     /// Serves until an unrecoverable failure.
-    pub fn run(mut self) -> Result<(), ReferenceError> {
+    pub(crate) fn run(mut self) -> Result<(), ReferenceError> {
         let mut events = [EpollEvent::empty(); EVENTS_A_TURN];
         let mut again = Vec::new();
         loop {
@@ -152,7 +152,7 @@ impl Worker {
 }
 
 /// The next client that waits, if any; fails if the system has no room for one more connection.
-pub fn next_client(listener: &TcpListener) -> io::Result<Option<TcpStream>> {
+pub(crate) fn next_client(listener: &TcpListener) -> io::Result<Option<TcpStream>> {
     loop {
         match listener.accept() {
             Ok((client, _)) => return Ok(Some(client)),

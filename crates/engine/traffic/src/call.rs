@@ -15,7 +15,6 @@ pub const PREFIX: usize = 5;
 
 /// Why a call is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
 pub enum CallError {
     #[error("`{0}` is not the path of a gRPC method: write `/package.Service/Method`")]
     Path(String),
@@ -73,7 +72,6 @@ pub struct Call {
     pub path: String,
     /// The server, as `host` or `host:port`.
     pub authority: String,
-    /// The scheme.
     pub scheme: Scheme,
     /// What the method takes and returns.
     pub kind: CallKind,

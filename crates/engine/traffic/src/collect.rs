@@ -50,7 +50,7 @@ impl Collect {
     }
 
     /// Whether the response says HTTP/1.0.
-    pub fn is_http10(&self) -> bool {
+    pub(crate) fn is_http10(&self) -> bool {
         self.is_http10
     }
 

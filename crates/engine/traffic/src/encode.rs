@@ -11,9 +11,7 @@ use crate::target::{IN_PATHS, UNRESERVED};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Encode {
-    /// As it is.
     Unchanged,
-    /// In a path.
     Path,
     /// As a name or a value of a query.
     Query,
@@ -23,9 +21,7 @@ pub enum Encode {
     User,
     /// As the value of a cookie.
     Cookie,
-    /// In a string of JSON.
     JsonString,
-    /// As a value of JSON.
     JsonValue,
 }
 

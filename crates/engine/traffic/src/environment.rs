@@ -14,7 +14,6 @@ use crate::file::read_file;
 /// The longest file that a request sends or a response is compared with.
 const LONGEST_FILE: u64 = 64 * 1024 * 1024;
 
-/// The environment of one user.
 #[derive(Debug)]
 pub(crate) struct UserEnvironment {
     pub(crate) random: fastrand::Rng,

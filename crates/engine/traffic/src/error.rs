@@ -4,7 +4,6 @@ use crate::secrets::Secrets;
 
 /// Why a file cannot be run as a scenario. The messages name the file and the line.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
 pub enum ScenarioError {
     #[error("{0}")]
     Parse(String),

@@ -26,7 +26,6 @@ impl From<Protocol> for HttpVersion {
 }
 
 impl HttpVersion {
-    /// Its name in ALPN.
     pub fn alpn(self) -> &'static str {
         match self {
             Self::Http1 => "http/1.1",
@@ -34,7 +33,6 @@ impl HttpVersion {
         }
     }
 
-    /// The version of that name in ALPN.
     pub fn of_alpn(name: &[u8]) -> Option<Self> {
         [Self::Http1, Self::Http2]
             .into_iter()

@@ -25,7 +25,6 @@ impl Json {
         &self.text
     }
 
-    /// The value.
     pub fn value(&self) -> &Value {
         &self.value
     }

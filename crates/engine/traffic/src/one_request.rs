@@ -19,13 +19,11 @@ use crate::url::HttpUrl;
 /// A request with placeholders.
 #[derive(Serialize, Deserialize)]
 pub struct RequestTemplate {
-    /// The method.
     pub method: String,
     /// The path and query.
     pub target: Text,
     /// The header fields, without those that frame the body.
     pub fields: Vec<(String, Text)>,
-    /// The body.
     pub body: Text,
     /// Whether each user sends the cookies that responses set.
     pub keeps_cookies: bool,
@@ -33,7 +31,6 @@ pub struct RequestTemplate {
 
 /// Why a request with placeholders cannot be sent.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
 pub enum OneRequestError {
     #[error(transparent)]
     Text(#[from] TextError),
@@ -58,18 +55,6 @@ impl fmt::Debug for OneRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("OneRequest");
         shown.field("server", &self.server).finish_non_exhaustive()
-    }
-}
-
-impl RequestTemplate {
-    /// Whether every user sends the same request each time.
-    pub fn is_constant(&self) -> bool {
-        let mut texts = self.fields.iter().map(|(_, text)| text);
-        let is_constant = |text: &Text| text.constant().is_some();
-        !self.keeps_cookies
-            && is_constant(&self.target)
-            && is_constant(&self.body)
-            && texts.all(is_constant)
     }
 }
 

@@ -48,7 +48,6 @@ impl<'a> OptionValues<'a> {
         }
     }
 
-    /// A template with the values in it.
     pub(crate) fn put_into(&self, template: &Template) -> Template {
         let mut template = template.clone();
         put_into(&mut template, |placeholder| self.text(placeholder));

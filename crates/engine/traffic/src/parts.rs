@@ -13,7 +13,6 @@ use crate::url::HttpUrl;
 
 /// Why a request is invalid.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
 pub enum RequestError {
     #[error("`{0}` is not an HTTP method")]
     Method(String),
@@ -83,12 +82,10 @@ impl RequestParts {
         })
     }
 
-    /// The method.
     pub fn method(&self) -> &Method {
         &self.method
     }
 
-    /// The URL.
     pub fn url(&self) -> &HttpUrl {
         &self.url
     }
@@ -116,7 +113,6 @@ impl RequestParts {
         &mut self.fields
     }
 
-    /// The body.
     pub fn body(&self) -> &[u8] {
         &self.body
     }
@@ -189,7 +185,6 @@ impl RequestSet {
         &self.requests
     }
 
-    /// Their order.
     pub fn order(&self) -> &Order {
         &self.order
     }

@@ -171,7 +171,6 @@ impl HurlScenario {
         &self.sources
     }
 
-    /// The URL of the server.
     pub fn server(&self) -> &HttpUrl {
         &self.server.url
     }

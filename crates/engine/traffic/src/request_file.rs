@@ -22,7 +22,6 @@ const FIELDS: [&str; 6] = ["method", "path", "url", "headers", "body", "body_bas
 
 /// Why requests could not be read.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
 pub enum RequestFileError {
     #[error("cannot be read: {0}")]
     Read(#[from] io::Error),

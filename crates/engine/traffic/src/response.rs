@@ -55,9 +55,7 @@ impl Response {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("expected {expected}, got {received}")]
 pub struct Mismatch {
-    /// What was expected.
     pub expected: String,
-    /// What was received.
     pub received: String,
 }
 

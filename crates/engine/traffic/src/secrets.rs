@@ -131,7 +131,7 @@ impl Secrets {
     }
 
     /// The bytes with `***` for every secret, also for the start of one at their end: they may have been cut.
-    pub fn hide_in(&self, bytes: &[u8]) -> Vec<u8> {
+    pub(crate) fn hide_in(&self, bytes: &[u8]) -> Vec<u8> {
         let mut bytes = self.hide_whole(bytes);
         let starts = self.forms.iter().flat_map(|form| {
             let ends = (SHORTEST_START..form.len()).rev();

@@ -2,7 +2,6 @@
 
 use http::{HeaderName, HeaderValue};
 
-/// A header field.
 pub type Field = (HeaderName, HeaderValue);
 
 pub(crate) mod method {

@@ -24,7 +24,6 @@ const FARTHEST_FIRST: i64 = 1 << 62;
 
 /// Why a source of values is unusable.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
 pub enum SourcesError {
     #[error("cannot be read: {0}")]
     Read(#[from] io::Error),
@@ -228,7 +227,6 @@ impl From<RandomRange> for (i64, i64) {
 
 /// Why a text is not a range of random numbers.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
 pub enum RandomRangeError {
     #[error("write the smallest and the largest number, such as 1..1000")]
     Shape,

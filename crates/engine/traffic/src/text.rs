@@ -12,7 +12,6 @@ use crate::sources::Sources;
 
 /// Why a text with placeholders is unusable.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
 pub enum TextError {
     #[error("`{0}` is not a placeholder; write `{{{{name}}}}`")]
     Placeholder(String),
@@ -20,7 +19,6 @@ pub enum TextError {
     Open,
     #[error("the value `{name}` is not defined")]
     Undefined { name: String },
-    /// The text itself, which may be a secret.
     #[error("{0}")]
     Text(&'static str),
     #[error("the value `{name}` {reason}")]

@@ -58,7 +58,6 @@ impl Traffic {
         Self::Scenario(Arc::new(scenario.into()), http)
     }
 
-    /// The version of HTTP.
     pub fn http(&self) -> HttpVersion {
         match self {
             Self::Requests(_, http) | Self::Scenario(_, http) => *http,

@@ -53,7 +53,6 @@ impl Entry {
         })
     }
 
-    /// Its name.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -97,7 +96,6 @@ pub struct Sending {
 /// What is kept of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// Only the status.
     Status,
     /// The status and the header fields.
     Head,
@@ -108,7 +106,6 @@ pub enum Keep {
 /// A response for a [`User`](crate::User).
 #[derive(Clone, Copy, Debug)]
 pub struct Reply<'a> {
-    /// The status.
     pub status: u16,
     /// The version of HTTP that the connection speaks.
     pub http: HttpVersion,

@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 
 /// Why a text is not a URL.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
 pub enum UrlError {
     #[error("the URL is empty; write for instance http://localhost:8080/")]
     Empty,
@@ -45,7 +44,6 @@ pub enum Scheme {
 impl Scheme {
     const ALL: [Self; 2] = [Self::Http, Self::Https];
 
-    /// That of the URLs of a protocol.
     pub fn of(protocol: Protocol) -> Self {
         if protocol.is_tls() {
             Self::Https
@@ -117,7 +115,6 @@ impl HttpUrl {
         self.authorization.as_ref()
     }
 
-    /// The scheme.
     pub fn scheme(&self) -> Scheme {
         self.scheme
     }
@@ -137,7 +134,6 @@ impl HttpUrl {
         self.authority.host()
     }
 
-    /// The port.
     pub fn port(&self) -> u16 {
         let port = self.authority.port();
         port.unwrap_or(self.scheme.default_port())

@@ -50,7 +50,6 @@ struct Requests<'a> {
     own: Vec<ScenarioRequest>,
     /// The position of the entry of the one that is sent.
     position: usize,
-    /// Whether that is one of its own.
     is_own: bool,
     /// The cookies that its entry gives, if it is one of its own.
     given_cookies: Option<HeaderValue>,

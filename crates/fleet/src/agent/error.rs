@@ -4,7 +4,6 @@ use std::time::Duration;
 
 /// Why an agent ends without having been told to.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
 pub enum AgentError {
     #[error("standard input has closed: the fleet is gone")]
     Closed,

@@ -37,7 +37,6 @@ struct Running {
 pub struct Start {
     /// The agent that it is; `None` if it passes on the messages of several.
     pub agent: Option<usize>,
-    /// How to start it.
     pub command: Command,
     /// What it reads first.
     pub first: Option<Arc<[u8]>>,
@@ -191,13 +190,11 @@ impl Processes {
         Ok(())
     }
 
-    /// Whether all have ended.
     pub(super) fn has_ended(&self) -> bool {
         let mut running = self.running.iter();
         running.all(|one| !matches!(lock(&one.child).try_wait(), Ok(None)))
     }
 
-    /// Whether all ended within that time.
     fn end_within(&self, time: Duration) -> bool {
         let give_up = Instant::now() + time;
         while !self.has_ended() {
@@ -246,7 +243,6 @@ impl Agents for Processes {
 }
 
 impl Processes {
-    /// Ends all.
     pub(super) fn end(&mut self) {
         for one in &mut self.running {
             one.input = None;

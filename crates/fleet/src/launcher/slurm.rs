@@ -23,13 +23,13 @@ pub struct SlurmSettings {
     /// The partition; Slurm has a default one.
     pub partition: Option<String>,
     /// Whom the job is charged to.
-    pub account: Option<String>,
+    pub(crate) account: Option<String>,
     /// The quality of service.
-    pub qos: Option<String>,
+    pub(crate) qos: Option<String>,
     /// Features that the nodes must have.
-    pub constraint: Option<String>,
+    pub(crate) constraint: Option<String>,
     /// A reservation to use.
-    pub reservation: Option<String>,
+    pub(crate) reservation: Option<String>,
     /// Takes whole nodes, as a generator needs them.
     pub exclusive: bool,
     /// The CPUs of each agent, if nodes are shared.

@@ -27,7 +27,6 @@ pub struct Load {
     pub connections: usize,
     /// How many threads.
     pub threads: usize,
-    /// What ends it.
     pub end: End,
     /// How many requests are in flight over one connection at a time; 1 for no pipelining.
     pub pipeline: usize,
@@ -112,7 +111,7 @@ impl Load {
 }
 
 /// The values of the placeholders for one load; those without a value are missing.
-pub type Values = BTreeMap<Placeholder, String>;
+pub(crate) type Values = BTreeMap<Placeholder, String>;
 
 /// A command that generates a load.
 #[derive(Debug)]
@@ -128,19 +127,14 @@ pub struct Invocation {
 /// Why a tool cannot generate a load.
 #[derive(Debug, thiserror::Error)]
 pub enum Unsupported {
-    /// It has no arguments for a property of the load.
     #[error("it does not support {0}")]
     Property(&'static str),
-    /// It only takes whole seconds.
     #[error("it only takes durations in whole seconds")]
     WholeSeconds,
-    /// It only takes whole rates.
     #[error("it only takes a whole number of requests per second")]
     WholeRate,
-    /// It opens only one connection.
     #[error("it opens only one connection for {0}")]
     OneConnection(&'static str),
-    /// The file with the body or the message could not be written.
     #[error("cannot write the request's body for it: {0}")]
     Body(#[from] io::Error),
 }

@@ -5,14 +5,14 @@ use serde::{Deserialize, Deserializer, de::Error};
 use serde_json::Value;
 
 /// A tool's output: as text, and as JSON if it is JSON.
-pub struct Text<'a> {
-    pub text: &'a str,
-    pub json: Value,
+pub(crate) struct Text<'a> {
+    pub(crate) text: &'a str,
+    pub(crate) json: Value,
 }
 
 /// Where a figure is.
 #[derive(Clone, Debug)]
-pub enum Place {
+pub(crate) enum Place {
     /// In the groups of a pattern; several are added up.
     Pattern {
         pattern: Regex,
@@ -104,7 +104,7 @@ fn plain(word: &str) -> Option<f64> {
 
 /// A pattern with at least one group.
 #[derive(Clone, Debug)]
-pub struct Capture(pub Regex);
+pub(crate) struct Capture(pub Regex);
 
 impl<'de> Deserialize<'de> for Capture {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -133,9 +133,9 @@ impl<'de> Deserialize<'de> for AnyPattern {
 /// A figure with a unit.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "RawField<U>", bound = "U: Deserialize<'de>")]
-pub struct Field<U> {
-    pub place: Place,
-    pub unit: U,
+pub(crate) struct Field<U> {
+    pub(crate) place: Place,
+    pub(crate) unit: U,
 }
 
 #[derive(Deserialize)]
@@ -160,7 +160,7 @@ impl<U> TryFrom<RawField<U>> for Field<U> {
 /// How a time is written.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum TimeUnit {
+pub(crate) enum TimeUnit {
     Ns,
     Us,
     Ms,
@@ -170,7 +170,7 @@ pub enum TimeUnit {
 }
 
 impl Field<TimeUnit> {
-    pub fn nanoseconds(&self, text: &Text<'_>) -> Option<f64> {
+    pub(crate) fn nanoseconds(&self, text: &Text<'_>) -> Option<f64> {
         let each = match self.unit {
             TimeUnit::Ns => 1.0,
             TimeUnit::Us => 1e3,
@@ -185,7 +185,7 @@ impl Field<TimeUnit> {
 /// How a number of bytes is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum BytesUnit {
+pub(crate) enum BytesUnit {
     /// In bytes.
     Bytes,
     /// With its unit, in steps of 1024: `5.16MB`.
@@ -193,7 +193,7 @@ pub enum BytesUnit {
 }
 
 impl Field<BytesUnit> {
-    pub fn bytes(&self, text: &Text<'_>) -> Option<f64> {
+    pub(crate) fn bytes(&self, text: &Text<'_>) -> Option<f64> {
         match self.unit {
             BytesUnit::Bytes => self.place.sum(text, plain),
             BytesUnit::Written => self.place.sum(text, bytes),
@@ -201,11 +201,10 @@ impl Field<BytesUnit> {
     }
 }
 
-/// A count.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "RawCount")]
-pub struct CountField {
-    pub place: Place,
+pub(crate) struct CountField {
+    pub(crate) place: Place,
     /// What it counts as if it is missing.
     otherwise: Option<u64>,
 }
@@ -242,14 +241,14 @@ impl TryFrom<RawCount> for CountField {
 }
 
 impl CountField {
-    pub fn read(&self, text: &Text<'_>) -> Option<f64> {
+    pub(crate) fn read(&self, text: &Text<'_>) -> Option<f64> {
         let otherwise = self.otherwise.map(|count| count as f64);
         self.place.sum(text, plain).or(otherwise)
     }
 }
 
 /// `1.26ms` in nanoseconds.
-pub fn time(text: &str) -> Option<f64> {
+pub(crate) fn time(text: &str) -> Option<f64> {
     let (number, unit) = split(text)?;
     let nanoseconds = match unit {
         "ns" => 1.0,

@@ -24,7 +24,6 @@ prony_model::named! {
         Origin = "origin",
         /// The address in the URL: `127.0.0.1:8080`.
         Host = "host",
-        /// The name of the protocol.
         Protocol = "protocol",
         Connections = "connections",
         /// Requests in flight over all connections: connections × streams.
@@ -59,7 +58,6 @@ prony_model::named! {
         /// All headers as one JSON object.
         HeadersJson = "headers_json",
         Method = "method",
-        /// A file with the body.
         BodyFile = "body_file",
         /// The gRPC method, `package.Service/Method`.
         GrpcMethod = "grpc_method",
@@ -76,7 +74,7 @@ use Placeholder::*;
 
 impl Placeholder {
     /// The placeholders that have a value in every load.
-    pub const COMMON: &[Placeholder] = &[
+    pub(crate) const COMMON: &[Placeholder] = &[
         Url,
         Origin,
         Host,
@@ -93,7 +91,7 @@ impl Placeholder {
 
     /// The placeholders allowed in variables: all but [`Header`], which may have several values. A variable is not set
     /// if a placeholder has no value.
-    pub fn of_variables() -> Vec<Placeholder> {
+    pub(crate) fn of_variables() -> Vec<Placeholder> {
         let mut all = Vec::from(Placeholder::ALL);
         all.retain(|one| *one != Header);
         all
@@ -133,20 +131,20 @@ pub(crate) type Environment = Vec<(String, Word)>;
 /// What a protocol adds to the command.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ProtocolPart {
-    pub arguments: Vec<Word>,
+    pub(crate) arguments: Vec<Word>,
     /// Replaces `after` of the arguments.
-    pub after: Option<Vec<Word>>,
-    pub environment: Environment,
+    pub(crate) after: Option<Vec<Word>>,
+    pub(crate) environment: Environment,
     /// Whether the tool opens only one connection, even if more are requested.
-    pub one_connection: bool,
+    pub(crate) one_connection: bool,
 }
 
 /// How Prony asks a tool for its version.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct VersionCommand {
-    pub arguments: Vec<String>,
-    pub pattern: Capture,
+    pub(crate) arguments: Vec<String>,
+    pub(crate) pattern: Capture,
 }
 
 /// The arguments by part, in the order in which they are passed. `None` for what the tool cannot do.
@@ -154,27 +152,26 @@ pub(crate) struct VersionCommand {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Arguments<W> {
     #[serde(default = "Vec::new")]
-    pub before: Vec<W>,
-    pub closed: Option<Vec<W>>,
-    pub rate: Option<Vec<W>>,
+    pub(crate) before: Vec<W>,
+    pub(crate) closed: Option<Vec<W>>,
+    pub(crate) rate: Option<Vec<W>>,
     /// To keep connections.
     #[serde(default = "Vec::new")]
-    pub keep: Vec<W>,
+    pub(crate) keep: Vec<W>,
     /// For a new connection per request.
-    pub close: Option<Vec<W>>,
-    pub pipeline: Option<Vec<W>>,
+    pub(crate) close: Option<Vec<W>>,
+    pub(crate) pipeline: Option<Vec<W>>,
     /// For several requests at a time over each HTTP/2 connection.
-    pub streams: Option<Vec<W>>,
-    pub duration: Option<Vec<W>>,
-    pub requests: Option<Vec<W>>,
-    /// For each header.
-    pub header: Option<Vec<W>>,
-    pub method: Option<Vec<W>>,
-    pub body: Option<Vec<W>>,
+    pub(crate) streams: Option<Vec<W>>,
+    pub(crate) duration: Option<Vec<W>>,
+    pub(crate) requests: Option<Vec<W>>,
+    pub(crate) header: Option<Vec<W>>,
+    pub(crate) method: Option<Vec<W>>,
+    pub(crate) body: Option<Vec<W>>,
     /// Instead of `after`, for a flow of requests.
-    pub flow: Option<Vec<W>>,
+    pub(crate) flow: Option<Vec<W>>,
     #[serde(default = "Vec::new")]
-    pub after: Vec<W>,
+    pub(crate) after: Vec<W>,
 }
 
 /// A manifest as it is written.
@@ -379,14 +376,8 @@ pub struct Catalogue {
 /// Why the drivers cannot be read, or one is unknown.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogueError {
-    /// The folder cannot be read.
     #[error("cannot read the drivers in {folder}: {source}")]
-    Read {
-        /// The folder.
-        folder: PathBuf,
-        /// The error of the system.
-        source: io::Error,
-    },
+    Read { folder: PathBuf, source: io::Error },
     /// A manifest is invalid.
     #[error(transparent)]
     Manifest(#[from] FileError),

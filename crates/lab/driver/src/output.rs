@@ -157,7 +157,6 @@ pub struct Reported {
     pub bytes_read: Option<u64>,
     /// Bytes received, bodies only.
     pub body_bytes: Option<u64>,
-    /// Its latency.
     pub latency: ReportedLatency,
 }
 
@@ -175,10 +174,8 @@ impl Reported {
 /// Why a tool's output could not be read.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
-    /// It is not JSON.
     #[error("its output is not JSON: {0}")]
     Json(String),
-    /// A required figure is missing.
     #[error("its output does not report `{0}`")]
     Missing(&'static str),
 }

@@ -52,41 +52,22 @@ impl Usage {
 
 /// A process that has succeeded.
 #[derive(Debug)]
-pub struct Ended {
+pub(crate) struct Ended {
     /// What it wrote to standard output.
-    pub stdout: String,
+    pub(crate) stdout: String,
     /// What it used.
-    pub usage: Usage,
+    pub(crate) usage: Usage,
 }
 
 /// Why a process gave no result.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
-    /// It could not be started or watched.
     #[error("cannot run `{program}`: {source}")]
-    System {
-        /// The program.
-        program: String,
-        /// The system's error.
-        source: io::Error,
-    },
-    /// It failed.
+    System { program: String, source: io::Error },
     #[error("it ended with {status}; its last lines of output:\n{tail}")]
-    Failed {
-        /// How it ended.
-        status: ExitStatus,
-        /// The end of its output.
-        tail: String,
-    },
-    /// It exceeded its time limit and was killed.
+    Failed { status: ExitStatus, tail: String },
     #[error("it was still running after {limit:?} and was killed; its last lines:\n{tail}")]
-    TimeLimit {
-        /// The limit.
-        limit: Duration,
-        /// The end of its output.
-        tail: String,
-    },
-    /// The user stopped it.
+    TimeLimit { limit: Duration, tail: String },
     #[error("interrupted")]
     Interrupted,
 }
@@ -98,7 +79,7 @@ pub enum RunError {
 ///
 /// # Errors
 /// If the command cannot be started, fails, takes longer than `limit`, or `interrupt` is set.
-pub fn run(
+pub(crate) fn run(
     command: &mut Command,
     cpus: &[usize],
     limit: Duration,
@@ -246,7 +227,7 @@ fn text(file: &mut File) -> io::Result<String> {
 }
 
 /// The last `count` lines of a text.
-pub fn last_lines(text: &str, count: usize) -> String {
+pub(crate) fn last_lines(text: &str, count: usize) -> String {
     let lines: Vec<&str> = text.trim_end().lines().collect();
     lines[lines.len().saturating_sub(count)..].join("\n")
 }

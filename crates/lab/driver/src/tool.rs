@@ -22,7 +22,6 @@ const REQUESTS_TIME: Duration = Duration::from_secs(600);
 pub struct Tool {
     /// The driver's id.
     pub id: String,
-    /// Its manifest.
     pub manifest: Manifest,
     /// Its version, if it reports one.
     pub version: Option<String>,
@@ -45,7 +44,6 @@ pub struct FindError {
 pub struct DriverResult {
     /// The command, with the program's name only.
     pub command: Vec<String>,
-    /// What it reported.
     pub reported: Reported,
     /// What it used, its start and end included.
     pub usage: Usage,
@@ -60,16 +58,8 @@ pub enum DriveError {
     /// It did not run to its end.
     #[error(transparent)]
     Run(#[from] RunError),
-    /// Its output is not as its manifest says.
     #[error("{0}: {1}")]
     Read(ReadError, String),
-}
-
-impl DriveError {
-    /// Whether the user stopped it.
-    pub fn is_interrupt(&self) -> bool {
-        matches!(self, DriveError::Run(RunError::Interrupted))
-    }
 }
 
 impl Tool {

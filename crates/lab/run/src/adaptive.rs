@@ -63,10 +63,8 @@ impl fmt::Display for Precision {
 /// Why a text is not a precision.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoPrecision {
-    /// It is not a percentage.
     #[error("`{0}` is not a precision; write one in percent, for instance 3%")]
     NotInPercent(String),
-    /// It is 0 or less, or more than anyone needs.
     #[error("`{0}` is not a precision; it must be more than 0% and at most 50%")]
     OutOfRange(String),
 }

@@ -8,40 +8,21 @@ use prony_traffic::{LONGEST_BODY, must_be_file, read_file, read_hurl_file};
 /// Why a file that a workload names is unusable.
 #[derive(Debug, thiserror::Error)]
 pub enum AssetError {
-    /// A file that the workload names cannot be read.
     #[error("cannot read {}, which workload `{workload}` needs: {source}", path.display())]
     Read {
-        /// The workload's id.
         workload: String,
-        /// The file.
         path: PathBuf,
-        /// Why.
         source: io::Error,
     },
-    /// A file of lines is empty.
     #[error("{} has no line that workload `{workload}` could ask for", path.display())]
-    NoLines {
-        /// The workload's id.
-        workload: String,
-        /// The file.
-        path: PathBuf,
-    },
-    /// A file to send is empty.
+    NoLines { workload: String, path: PathBuf },
     #[error("{} is empty, and workload `{workload}` sends it; name another file, or leave the body out", path.display())]
-    Empty {
-        /// The workload's id.
-        workload: String,
-        /// The file.
-        path: PathBuf,
-    },
-    /// A file is no JSON Schema.
+    Empty { workload: String, path: PathBuf },
     #[error("{} is not a JSON Schema, and workload `{workload}` needs one: {reason}", path.display())]
     Schema {
-        /// The workload's id.
         workload: String,
         /// The file, or the field with the schema.
         path: PathBuf,
-        /// Why.
         reason: String,
     },
 }

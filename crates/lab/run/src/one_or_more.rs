@@ -12,7 +12,6 @@ use serde::{Deserialize, Deserializer};
 pub struct OneOrMore<T>(Vec<T>);
 
 impl<T> OneOrMore<T> {
-    /// All of them.
     pub fn as_slice(&self) -> &[T] {
         &self.0
     }

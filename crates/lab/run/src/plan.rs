@@ -131,7 +131,6 @@ fn change_opener(order: &mut [(String, usize)], last: Option<&String>, random: &
 /// An attempt at a trial; a noisy trial is re-run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrialAttempt {
-    /// The trial.
     pub trial: Trial,
     /// Its number, from 1.
     pub number: u32,

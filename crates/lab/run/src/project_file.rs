@@ -49,14 +49,10 @@ pub enum ProjectFileError {
     /// It cannot be read, or something in it is wrong.
     #[error(transparent)]
     File(#[from] FileError),
-    /// The folder of one of its servers cannot be read.
     #[error("{}: server `{id}`: {error}", path.display())]
     Server {
-        /// The file.
         path: PathBuf,
-        /// The server.
         id: String,
-        /// What is wrong.
         error: Box<ServerError>,
     },
 }

@@ -14,7 +14,7 @@ use crate::request::PreparedRequest;
 use crate::workload::Exchange;
 
 pub use declared::{DeclaredResponse, ExpectedBody, ExpectedContent, Status};
-pub use draws::{CONNECTIONS, DRAWS_PER_CONNECTION, Draws, judge_counted};
+pub(crate) use draws::{CONNECTIONS, DRAWS_PER_CONNECTION, Draws, judge_counted};
 pub use schema::SchemaSource;
 
 impl Exchange<'_> {

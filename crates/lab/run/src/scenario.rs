@@ -24,7 +24,6 @@ const HOST: &str = "host";
 /// The Hurl file of a workload, as a workload file declares it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeclaredScenario {
-    /// The name of the file.
     pub file: String,
     /// How its requests travel.
     pub protocol: Protocol,
@@ -87,7 +86,6 @@ fn hurl_file<'de, D: Deserializer<'de>>(deserializer: D) -> Result<String, D::Er
 
 /// Why the Hurl file of a workload cannot be run.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
 pub enum ScenarioFault {
     #[error(transparent)]
     File(#[from] AssetError),
@@ -184,7 +182,6 @@ impl PreparedScenario {
         HurlScenario::hiding(self.secrets.clone(), file, &self.text, sources)
     }
 
-    /// The name of the file.
     pub fn file(&self) -> &str {
         &self.file
     }
@@ -195,7 +192,7 @@ impl PreparedScenario {
     }
 
     /// Whether its users capture secrets from responses, which nobody else knows.
-    pub fn captures_secrets(&self) -> bool {
+    pub(crate) fn captures_secrets(&self) -> bool {
         self.captures_secrets
     }
 

@@ -43,31 +43,23 @@ struct ValuesFields {
 /// Why the values of a workload are unusable.
 #[derive(Debug, thiserror::Error)]
 pub enum ValuesError {
-    /// A variable has no usable value.
     #[error(
         "workload `{workload}`: the value `{name}` is the environment variable {variable}, which is {why}; set it: export {variable}=…"
     )]
     Variable {
-        /// The workload's id.
         workload: String,
-        /// The name of the value.
         name: String,
-        /// The variable's name.
         variable: String,
-        /// What is wrong.
         why: &'static str,
     },
     /// A file of rows is not there.
     #[error(transparent)]
     File(#[from] AssetError),
-    /// A source is unusable.
     #[error("workload `{workload}`: {origin} {error}")]
     Source {
-        /// The workload's id.
         workload: String,
         /// The file, or the field and the name.
         origin: String,
-        /// Why.
         error: SourcesError,
     },
 }

@@ -43,7 +43,6 @@ pub struct Workload {
 pub enum WorkloadKind {
     /// One request, with other values each time if there are placeholders.
     Request {
-        /// The request.
         request: DeclaredRequest,
         /// Its one expected response.
         response: DeclaredResponse,
@@ -55,9 +54,7 @@ pub enum WorkloadKind {
 /// The request of a workload and its one expected response.
 #[derive(Clone, Copy, Debug)]
 pub struct Exchange<'a> {
-    /// The id of the workload.
     pub id: &'a str,
-    /// The request.
     pub request: &'a DeclaredRequest,
     /// Where the values of placeholders in the request come from; without this it has none.
     pub values: Option<&'a DeclaredValues>,
@@ -255,7 +252,6 @@ impl Workloads {
         self.0.keys().map(String::as_str)
     }
 
-    /// The one with this id.
     pub fn get(&self, id: &str) -> Result<&Workload, UnknownName> {
         self.0
             .get(id)

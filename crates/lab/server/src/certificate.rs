@@ -35,18 +35,10 @@ pub struct Certificate {
 /// Why there is no certificate.
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateError {
-    /// Its files cannot be written or read.
     #[error("cannot write a certificate to {folder}: {source}")]
-    Write {
-        /// The folder.
-        folder: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
-    /// It cannot be created.
+    Write { folder: PathBuf, source: io::Error },
     #[error("cannot create a certificate: {0}")]
     Create(#[from] rcgen::Error),
-    /// The files in its place are not a certificate and its key.
     #[error(
         "{0} has no readable certificate and key; delete that folder, and Prony creates new ones"
     )]

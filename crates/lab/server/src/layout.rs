@@ -60,22 +60,10 @@ pub struct Layout {
 /// Why no layout was found.
 #[derive(Debug, thiserror::Error)]
 pub enum LayoutError {
-    /// The folder to start from cannot be resolved.
     #[error("cannot look for a project in {start}: {source}")]
-    Start {
-        /// Where the search began.
-        start: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
-    /// The folder for Prony's own files cannot be created.
+    Start { start: PathBuf, source: io::Error },
     #[error("cannot create the folder {state}, where Prony keeps its builds and results: {source}")]
-    State {
-        /// The folder.
-        state: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
+    State { state: PathBuf, source: io::Error },
 }
 
 impl Layout {
@@ -107,7 +95,6 @@ impl Layout {
         Ok(Layout::at(root.unwrap_or(&absolute)))
     }
 
-    /// The root itself.
     pub fn root(&self) -> &Path {
         &self.own.root
     }
@@ -231,7 +218,7 @@ fn ignored_folder(folder: &Path) -> io::Result<()> {
 
 /// Locks `file`, which is created if it does not exist, until the returned value is dropped; `None` if `interrupt` is
 /// set first. Another thread or program may hold the lock for minutes.
-pub fn lock_unless(interrupt: &AtomicBool, file: &Path) -> io::Result<Option<File>> {
+pub(crate) fn lock_unless(interrupt: &AtomicBool, file: &Path) -> io::Result<Option<File>> {
     if let Some(folder) = file.parent() {
         fs::create_dir_all(folder)?;
     }

@@ -61,28 +61,15 @@ impl fmt::Display for Unmeasured {
 /// Why no server was found.
 #[derive(Debug, thiserror::Error)]
 pub enum NotListening {
-    /// The host has no address.
     #[error("the host `{host}` cannot be resolved: {source}; is it spelled correctly?")]
-    Unresolved {
-        /// The host.
-        host: String,
-        /// The system's error.
-        source: io::Error,
-    },
-    /// No program listens there.
+    Unresolved { host: String, source: io::Error },
     #[error(
         "nothing listens on {authority}; start the server, or give `run` instead of `url` so that Prony starts it"
     )]
-    Refused {
-        /// The host and port.
-        authority: String,
-    },
-    /// No connection can be opened, for another reason.
+    Refused { authority: String },
     #[error("cannot connect to {authority}: {source}")]
     Unreachable {
-        /// The host and port.
         authority: String,
-        /// The system's error.
         source: io::Error,
     },
 }

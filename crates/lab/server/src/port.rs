@@ -51,17 +51,16 @@ pub fn says_address_in_use(output: &str) -> bool {
 
 /// Who listens on a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Listener {
+pub(crate) enum Listener {
     /// Only processes of the tree.
     Ours,
     /// A process outside the tree, perhaps in addition to one of the tree.
     Foreign,
-    /// Unknown.
     Unknown,
 }
 
 /// Who listens on a TCP port: the processes `pids` or others.
-pub fn listener_of(port: u16, pids: &[i32]) -> Listener {
+pub(crate) fn listener_of(port: u16, pids: &[i32]) -> Listener {
     let listening = listening_inodes(port);
     if listening.is_empty() {
         return Listener::Unknown;
@@ -83,7 +82,7 @@ pub fn listener_of(port: u16, pids: &[i32]) -> Listener {
 }
 
 /// The processes that listen on a TCP port, as far as they are visible.
-pub fn listeners_on(port: u16) -> Vec<i32> {
+pub(crate) fn listeners_on(port: u16) -> Vec<i32> {
     let listening = listening_inodes(port);
     if listening.is_empty() {
         return Vec::new();
@@ -98,7 +97,7 @@ pub fn listeners_on(port: u16) -> Vec<i32> {
 }
 
 /// The inodes of the sockets that accept connections to `address`.
-pub fn inodes_at(address: SocketAddr) -> HashSet<u64> {
+pub(crate) fn inodes_at(address: SocketAddr) -> HashSet<u64> {
     let accepts = |listens: &SocketAddr| {
         let ip = listens.ip().to_canonical();
         let is_any = ip.is_unspecified() && (listens.is_ipv6() || address.is_ipv4());
@@ -110,7 +109,7 @@ pub fn inodes_at(address: SocketAddr) -> HashSet<u64> {
 }
 
 /// The processes that hold all of these sockets; `None` if a process that Prony cannot look into holds one of them.
-pub fn holders_of(sockets: &HashSet<u64>) -> Option<Vec<i32>> {
+pub(crate) fn holders_of(sockets: &HashSet<u64>) -> Option<Vec<i32>> {
     let (mut holders, mut found) = (Vec::new(), HashSet::new());
     for pid in process::ids().ok()? {
         // Descriptors of other users' processes are not readable.
@@ -128,7 +127,7 @@ pub fn holders_of(sockets: &HashSet<u64>) -> Option<Vec<i32>> {
 }
 
 /// The addresses on which the processes `pids` listen, each once, sorted.
-pub fn addresses_of(pids: &[i32]) -> Vec<SocketAddr> {
+pub(crate) fn addresses_of(pids: &[i32]) -> Vec<SocketAddr> {
     let inodes = pids.iter().filter_map(|&pid| socket_inodes(pid).ok());
     let ours: HashSet<u64> = inodes.flatten().collect();
     let mut addresses: Vec<SocketAddr> = listening()

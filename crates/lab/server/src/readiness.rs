@@ -56,25 +56,20 @@ pub struct Ready {
 /// Why a running server did not become ready.
 #[derive(Debug, thiserror::Error)]
 pub enum NotReady {
-    /// It ended before it sent one.
     #[error("the server {exit} before it sent the expected response; {output}")]
     ExitedEarly {
-        /// How it ended.
         exit: Exit,
         /// What it wrote, and the paths of its logs.
         output: String,
     },
-    /// No complete response.
     #[error("the server sent no complete response within {timeout:?}: {why}; {output}")]
     NeverResponded {
-        /// How long Prony waited.
         timeout: Duration,
         /// Where it listens instead, or the error of the last try.
         why: String,
         /// What it wrote, and the paths of its logs.
         output: String,
     },
-    /// Only wrong responses.
     #[error("the server sends a wrong response: {mismatch}; {output}")]
     WrongResponse {
         /// What was expected, and what was received last.
@@ -82,13 +77,8 @@ pub enum NotReady {
         /// What it wrote, and the paths of its logs.
         output: String,
     },
-    /// The responses come from another program.
     #[error("another program listens on port {port}")]
-    PortTaken {
-        /// The port.
-        port: u16,
-    },
-    /// The user stopped it.
+    PortTaken { port: u16 },
     #[error("interrupted")]
     Interrupted,
 }
@@ -120,12 +110,7 @@ pub enum BringUpError {
     #[error(
         "{tries} free ports in a row were taken before the server could use them; is another program taking ports? Last: {last}"
     )]
-    PortsTaken {
-        /// How many were tried.
-        tries: u32,
-        /// What happened with the last port.
-        last: NotReady,
-    },
+    PortsTaken { tries: u32, last: NotReady },
 }
 
 /// Probes a server until it sends its first expected response.

@@ -49,19 +49,16 @@ pub struct Wrapper {
     pub env: Vec<WrapperVariable>,
 }
 
-/// Options of one program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProgramOptions {
     /// The program's name, without its folder. Servers that run another program do not get the options.
     pub program: String,
-    /// The options.
     pub options: Vec<String>,
 }
 
 /// A variable that a server gets under a wrapper.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrapperVariable {
-    /// Its name.
     pub name: String,
     /// What is added to it, or what it is set to.
     pub value: String,
@@ -111,28 +108,13 @@ impl WrapperVariable {
 /// Why a server could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// There is no free port.
     #[error("there is no free port on {host}: {source}")]
-    Port {
-        /// The address.
-        host: IpAddr,
-        /// The error of the system.
-        source: io::Error,
-    },
-    /// Its log cannot be written.
+    Port { host: IpAddr, source: io::Error },
     #[error("cannot write the log {path}: {source}")]
-    Log {
-        /// The log.
-        path: PathBuf,
-        /// The error of the system.
-        source: io::Error,
-    },
+    Log { path: PathBuf, source: io::Error },
     /// The folder for `{tmp}` cannot be created.
     #[error("cannot create a folder for `{{tmp}}` in {}: {source}", temp_folder())]
-    Scratch {
-        /// The error of the system.
-        source: io::Error,
-    },
+    Scratch { source: io::Error },
     /// Its process could not be started.
     #[error(transparent)]
     Spawn(#[from] SpawnError),
@@ -227,7 +209,6 @@ impl RunningServer {
         self.errors.count()
     }
 
-    /// Its logs.
     pub fn logs(&self) -> &Logs {
         &self.logs
     }
@@ -289,7 +270,7 @@ impl LineCounter {
 const TLS: [&str; 2] = ["TLS_CERT", "TLS_KEY"];
 
 /// What a server gets at its start, in variables and in the placeholders of its command.
-pub struct Contract {
+pub(crate) struct Contract {
     host: String,
     port: String,
     cpus: String,
@@ -301,7 +282,7 @@ pub struct Contract {
 
 impl Contract {
     /// What `built` gets to listen on `address`.
-    pub fn new(built: &Built, launch: &Launch, address: SocketAddr) -> io::Result<Contract> {
+    pub(crate) fn new(built: &Built, launch: &Launch, address: SocketAddr) -> io::Result<Contract> {
         let cpus = match launch.cpus.len() {
             0 => allowed_cpus().map_or(1, |cpus| cpus.len()),
             pinned => pinned,
@@ -320,7 +301,7 @@ impl Contract {
     }
 
     /// The task that starts it.
-    pub fn task(&self, built: &Built, launch: &Launch, logs: &Logs) -> Task {
+    pub(crate) fn task(&self, built: &Built, launch: &Launch, logs: &Logs) -> Task {
         let own: Vec<String> = built.run.iter().map(|word| self.fill(word)).collect();
         let wrapper = launch.wrapper.as_ref();
         let own = match wrapper {
@@ -344,7 +325,7 @@ impl Contract {
     }
 
     /// Called once a supervisor has taken over, which removes the folder for `{tmp}` when the server has ended.
-    pub fn taken_over(self) {
+    pub(crate) fn taken_over(self) {
         self.scratch.map(TempDir::keep);
     }
 

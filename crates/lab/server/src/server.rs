@@ -17,7 +17,6 @@ pub struct Server {
     pub id: String,
     /// Its folder, absolute; that of the project if it already runs.
     pub folder: PathBuf,
-    /// Its manifest.
     pub manifest: Manifest,
     /// How Prony comes to its process.
     pub origin: Origin,
@@ -35,7 +34,6 @@ pub enum Origin {
 /// What Prony builds and starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Started {
-    /// How.
     pub recipe: Recipe,
     /// SHA-256 of the sources, hexadecimal.
     pub source_hash: String,
@@ -64,22 +62,14 @@ pub enum ServerError {
     /// A file or folder of it cannot be read.
     #[error(transparent)]
     Read(#[from] Unreadable),
-    /// The name of its folder is not an id.
     #[error("{0}: a server's folder is named in lower-case letters, digits and hyphens")]
     Name(PathBuf),
-    /// A name given to it is not an id.
     #[error(
         "`{0}` is not a valid server name: use lower-case letters, digits and hyphens, for instance new=../my-server"
     )]
     BadName(String),
-    /// Its manifest has no such variant.
     #[error("server `{id}`: {unknown}")]
-    NoVariant {
-        /// The server's id.
-        id: String,
-        /// The name, and the known variants.
-        unknown: UnknownName,
-    },
+    NoVariant { id: String, unknown: UnknownName },
 }
 
 impl Server {
@@ -208,8 +198,7 @@ impl Server {
         })
     }
 
-    /// All its variants.
-    pub fn variants(&self) -> impl Iterator<Item = Server> {
+    pub(crate) fn variants(&self) -> impl Iterator<Item = Server> {
         let names = self.variant_names();
         names.filter_map(|name| self.variant(name).ok())
     }
@@ -261,14 +250,8 @@ pub enum SelectError {
     /// There is none with this id.
     #[error(transparent)]
     Unknown(#[from] UnknownName),
-    /// There is one, but its manifest is invalid.
     #[error("the server `{id}` cannot be used: {reason}")]
-    Broken {
-        /// The id.
-        id: String,
-        /// What is wrong.
-        reason: String,
-    },
+    Broken { id: String, reason: String },
 }
 
 impl Catalogue {
@@ -303,7 +286,7 @@ impl Catalogue {
     }
 
     /// Whether there is a server with this id, valid or not.
-    pub fn knows(&self, id: &str) -> bool {
+    pub(crate) fn knows(&self, id: &str) -> bool {
         let valid = self.servers.iter().map(|server| &server.id);
         let broken = self.broken.iter().map(|broken| &broken.id);
         valid.chain(broken).any(|known| known == id)

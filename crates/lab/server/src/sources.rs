@@ -21,7 +21,6 @@ const MOST_BYTES: u64 = 1 << 30;
 #[derive(Debug, thiserror::Error)]
 #[error("cannot read {}: {source}", path.display())]
 pub struct Unreadable {
-    /// What.
     pub path: PathBuf,
     /// Why.
     pub source: io::Error,
@@ -40,7 +39,7 @@ impl Unreadable {
 ///
 /// # Errors
 /// If a folder cannot be read, or there are too many files.
-pub fn source_files(folder: &Path) -> Result<Vec<PathBuf>, Unreadable> {
+pub(crate) fn source_files(folder: &Path) -> Result<Vec<PathBuf>, Unreadable> {
     let mut walk = Walk {
         files: Vec::new(),
         entries: 0,
@@ -54,7 +53,7 @@ pub fn source_files(folder: &Path) -> Result<Vec<PathBuf>, Unreadable> {
 ///
 /// # Errors
 /// If a folder cannot be read, or there are too many files.
-pub fn unignored_files(folder: &Path) -> Result<Vec<PathBuf>, Unreadable> {
+pub(crate) fn unignored_files(folder: &Path) -> Result<Vec<PathBuf>, Unreadable> {
     let refused = |why: String| Unreadable::new(folder, io::Error::other(why));
     let is_source = |entry: &DirEntry| {
         let is_folder = entry.file_type().is_some_and(|kind| kind.is_dir());
@@ -133,7 +132,7 @@ fn is_source_folder(name: &str) -> bool {
 ///
 /// # Errors
 /// If a file cannot be read, or the files are too large.
-pub fn hash_files(folder: &Path, files: &[PathBuf]) -> Result<String, Unreadable> {
+pub(crate) fn hash_files(folder: &Path, files: &[PathBuf]) -> Result<String, Unreadable> {
     let mut hash = Sha256::new();
     let mut left = MOST_BYTES;
     for file in files {
@@ -153,7 +152,7 @@ pub fn hash_files(folder: &Path, files: &[PathBuf]) -> Result<String, Unreadable
 ///
 /// # Errors
 /// If it is not a file, cannot be read, or is too large.
-pub fn hash_file(file: &Path) -> Result<String, Unreadable> {
+pub(crate) fn hash_file(file: &Path) -> Result<String, Unreadable> {
     let content = read_at_most(file, MOST_BYTES)?;
     Ok(hexadecimal(Sha256::new_with_prefix(content)))
 }

@@ -7,7 +7,7 @@ use clap::Args;
 /// The words of the command line, which the agent reads itself.
 #[derive(Args)]
 #[command(disable_help_flag = true)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Which agent of which fleet this is
     #[arg(
         value_name = "WORDS",
@@ -17,6 +17,6 @@ pub struct Arguments {
     words: Vec<String>,
 }
 
-pub fn run(arguments: Arguments) -> ExitCode {
+pub(super) fn run(arguments: Arguments) -> ExitCode {
     prony_fleet::agent::main(arguments.words)
 }

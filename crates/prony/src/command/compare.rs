@@ -66,7 +66,7 @@ const INCONCLUSIVE: u8 = 3;
 /// What to compare, and how.
 #[derive(Args, Clone)]
 #[command(after_help = EXAMPLES)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Compare with this old measurement: RUN or RUN:SERVER
     base: String,
     /// Compare this new measurement: RUN or RUN:SERVER
@@ -79,7 +79,7 @@ pub struct Arguments {
 
 /// How a comparison is judged and shown, also by `prony ab`.
 #[derive(Args, Clone)]
-pub struct Judging {
+pub(super) struct Judging {
     /// Compare these metrics, separated by commas: rate, cpu, instructions,
     /// user-instructions, p50, p99, memory
     #[arg(long, value_delimiter = ',', value_name = "METRICS")]
@@ -99,7 +99,7 @@ pub struct Judging {
 }
 
 /// The files for the comparison as Markdown, as JSON and as JUnit XML.
-pub type ComparisonFiles = [Option<ResultFile>; 3];
+pub(super) type ComparisonFiles = [Option<ResultFile>; 3];
 
 /// What `prony compare --json` and `prony ab --json` write.
 #[derive(Serialize)]
@@ -112,7 +112,7 @@ pub(super) struct Document<'a> {
 }
 
 impl Judging {
-    pub fn question(&self) -> Question {
+    pub(super) fn question(&self) -> Question {
         Question {
             metrics: self.metrics.clone(),
             thresholds: self.threshold.clone().unwrap_or_default(),
@@ -120,14 +120,14 @@ impl Judging {
     }
 
     /// Compares CPU time, unless the user named metrics.
-    pub fn compare_cpu_time(&mut self) {
+    pub(super) fn compare_cpu_time(&mut self) {
         if self.metrics.is_empty() {
             self.metrics.push(Metric::Cpu);
         }
     }
 
     /// Tries the files that the comparison is written to.
-    pub fn open(&self) -> Result<ComparisonFiles, Box<dyn Error>> {
+    pub(super) fn open(&self) -> Result<ComparisonFiles, Box<dyn Error>> {
         let junit = self.junit.junit.as_deref();
         result_file::open([
             ("--markdown", self.results.markdown.as_deref()),
@@ -137,7 +137,7 @@ impl Judging {
     }
 
     /// Shows and writes the comparison, and gives the exit code for it.
-    pub fn conclude(
+    pub(super) fn conclude(
         &self,
         comparison: &Comparison,
         files: ComparisonFiles,
@@ -188,7 +188,7 @@ impl Judging {
 }
 
 /// Compares, shows and judges.
-pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
+pub(super) fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     // Status 1 means that something is worse, so every error has status 2.
     let files = arguments.judging.open().map_err(usage)?;
     let comparison = compare(project, arguments).map_err(usage)?;

@@ -22,14 +22,14 @@ Exit status:
 /// Which shell.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Write the script for this shell
     #[arg(value_name = "SHELL")]
     shell: Shell,
 }
 
 /// Writes the script for a command to standard output.
-pub fn run(arguments: &Arguments, command: &Command) -> Outcome {
+pub(super) fn run(arguments: &Arguments, command: &Command) -> Outcome {
     let mut script = Vec::new();
     clap_complete::generate(arguments.shell, &mut visible(command), "prony", &mut script);
     out!("{}", String::from_utf8(script)?);

@@ -27,7 +27,7 @@ Exit status:
 /// Whether to look only, or to install.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Install what is missing with the system's package manager, after asking
     #[arg(long)]
     fix: bool,
@@ -37,7 +37,7 @@ pub struct Arguments {
 }
 
 /// Shows the toolchains, and installs missing ones if the user wants that.
-pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
+pub(super) fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let project = Project::open(project)?;
     let layout = &project.layout;
     let catalogue = project.catalogue()?;

@@ -60,7 +60,7 @@ const DEFAULT_WORKLOADS: usize = 2;
 /// Which servers are explained, and how.
 #[derive(Args)]
 #[command(after_help = EXAMPLES, mut_arg("no_ceiling", |flag| flag.hide(true)))]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Explain these servers: an id, or a folder with a server.toml (FOLDER or FOLDER@VARIANT)
     /// [default: those of prony.toml]
     #[arg(value_name = "SERVER", value_parser = arguments::name)]
@@ -103,7 +103,7 @@ pub struct Arguments {
 }
 
 /// Builds, verifies, loads and explains.
-pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
+pub(super) fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let project = Project::open(project)?;
     let catalogue = project.catalogue()?;
     let outside = arguments.outside(&catalogue)?;

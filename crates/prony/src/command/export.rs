@@ -27,7 +27,7 @@ Exit status:
 /// Which run, in which format, and where to.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Arguments {
+pub(super) struct Arguments {
     #[command(flatten)]
     run: RunFlags,
     /// Write the run in this format
@@ -46,7 +46,7 @@ enum Format {
 }
 
 /// Writes the run.
-pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
+pub(super) fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let recorded = arguments.run.read(project)?;
     let to = arguments.output.as_deref().unwrap_or(Path::new("-"));
     let file = ResultFile::open(to)?;

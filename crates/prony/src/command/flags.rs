@@ -23,18 +23,18 @@ use crate::view::screen_thread::LiveMode;
 
 /// Which CPUs the servers and the load generator run on.
 #[derive(Args, Clone)]
-pub struct CpuFlags {
+pub(super) struct CpuFlags {
     /// Run the server on these CPUs, for instance 0 or 0-3 [default: half of the CPUs]
     #[arg(long, value_name = "LIST")]
     server_cpus: Option<String>,
     /// Run the load generator on these CPUs [default: the other half]
     #[arg(long, value_name = "LIST")]
-    pub load_cpus: Option<String>,
+    pub(crate) load_cpus: Option<String>,
 }
 
 impl CpuFlags {
     /// The CPUs that the flags name, or else those that the machine suggests.
-    pub fn assign(&self) -> Result<CpuAssignment, Box<dyn Error>> {
+    pub(super) fn assign(&self) -> Result<CpuAssignment, Box<dyn Error>> {
         let mut cpus = default_assignment()?;
         for (flag, list, into) in [
             ("--server-cpus", &self.server_cpus, &mut cpus.server),
@@ -50,18 +50,18 @@ impl CpuFlags {
 
 /// What is shown while a load or a run goes on.
 #[derive(Args, Clone)]
-pub struct LiveFlags {
+pub(super) struct LiveFlags {
     /// Show progress as plain lines instead of a live screen
     #[arg(long)]
-    pub no_tui: bool,
+    pub(crate) no_tui: bool,
     /// Show no progress, only results, warnings and errors
     #[arg(long, short)]
-    pub quiet: bool,
+    pub(crate) quiet: bool,
 }
 
 impl LiveFlags {
     /// How progress is shown.
-    pub fn mode(&self) -> LiveMode {
+    pub(super) fn mode(&self) -> LiveMode {
         if self.quiet {
             LiveMode::Quiet
         } else if self.no_tui {
@@ -72,7 +72,7 @@ impl LiveFlags {
     }
 
     /// The same for a command without a live screen.
-    pub fn line_mode(&self) -> LiveMode {
+    pub(super) fn line_mode(&self) -> LiveMode {
         match self.mode() {
             LiveMode::Screen => LiveMode::Line,
             mode => mode,
@@ -82,7 +82,7 @@ impl LiveFlags {
 
 /// Where runs are recorded.
 #[derive(Args, Clone)]
-pub struct StoreFlag {
+pub(super) struct StoreFlag {
     /// Use this record file [default: .prony/prony.sqlite]
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
@@ -90,19 +90,19 @@ pub struct StoreFlag {
 
 impl StoreFlag {
     /// Opens it to record a run.
-    pub fn open(&self, layout: &Layout) -> Result<Store, Box<dyn Error>> {
+    pub(super) fn open(&self, layout: &Layout) -> Result<Store, Box<dyn Error>> {
         layout.make_state()?;
         let own = || layout.state().join("prony.sqlite");
         Ok(Store::open(self.store.clone().unwrap_or_else(own))?)
     }
 
     /// Opens it to read what was recorded.
-    pub fn open_read(&self, project: Option<&Path>) -> Result<Store, Box<dyn Error>> {
+    pub(super) fn open_read(&self, project: Option<&Path>) -> Result<Store, Box<dyn Error>> {
         Ok(Store::open_read(self.path(project)?)?)
     }
 
     /// Its path. Only the default file needs a project.
-    pub fn path(&self, project: Option<&Path>) -> Result<PathBuf, Box<dyn Error>> {
+    pub(super) fn path(&self, project: Option<&Path>) -> Result<PathBuf, Box<dyn Error>> {
         Ok(match &self.store {
             Some(file) => file.clone(),
             None => project::layout(project)?.state().join("prony.sqlite"),
@@ -112,35 +112,35 @@ impl StoreFlag {
 
 /// Which recorded run.
 #[derive(Args, Clone)]
-pub struct RunFlags {
+pub(super) struct RunFlags {
     /// Use this run: its id, `latest`, `latest~1` (the one before), or a file written by
     /// `prony export`
     #[arg(default_value = "latest", hide_default_value = true)]
     run: String,
     #[command(flatten)]
-    pub store: StoreFlag,
+    pub(crate) store: StoreFlag,
 }
 
 impl RunFlags {
-    pub fn read(&self, project: Option<&Path>) -> Result<Recorded, Box<dyn Error>> {
+    pub(super) fn read(&self, project: Option<&Path>) -> Result<Recorded, Box<dyn Error>> {
         RunName::of(&self.run).read(|| self.store.open_read(project))
     }
 }
 
 /// How servers are built and started.
 #[derive(Args, Clone)]
-pub struct BuildFlags {
+pub(super) struct BuildFlags {
     /// Wait at most this long for a started server's first expected response
     #[arg(long, value_name = "DURATION", value_parser = arguments::timeout, default_value = "30s")]
     ready_timeout: Duration,
     /// Rebuild the servers, even if nothing has changed
     #[arg(long)]
-    pub rebuild: bool,
+    pub(crate) rebuild: bool,
 }
 
 impl BuildFlags {
     /// The testbed of the run with this id, whose servers write their output to the run's folder.
-    pub fn testbed(
+    pub(super) fn testbed(
         &self,
         layout: &Layout,
         cpus: CpuAssignment,
@@ -166,18 +166,18 @@ impl BuildFlags {
 
 /// What `prony run` and `prony ab` say about each trial.
 #[derive(Args, Clone)]
-pub struct TrialFlags {
+pub(super) struct TrialFlags {
     /// Send requests for this long before measuring, and do not wait until the server is warm
     /// unless --warmup-limit is given; 0s measures from the first request
     #[arg(long, value_name = "DURATION", value_parser = arguments::duration)]
-    pub warmup: Option<Duration>,
+    pub(crate) warmup: Option<Duration>,
     /// Warm each server up until it stops getting faster, for at most this long; 0s does not wait
     /// for that [default: 20s, or the suite's limit]
     #[arg(long, value_name = "DURATION", value_parser = arguments::duration)]
-    pub warmup_limit: Option<Duration>,
+    pub(crate) warmup_limit: Option<Duration>,
     /// Do not measure the ceiling (reference server)
     #[arg(long)]
-    pub no_ceiling: bool,
+    pub(crate) no_ceiling: bool,
     /// Shuffle the order with this seed, to repeat an earlier order
     #[arg(long, value_name = "N", value_parser = arguments::seed)]
     seed: Option<u64>,
@@ -185,7 +185,7 @@ pub struct TrialFlags {
 
 impl TrialFlags {
     /// How long a server may take to warm up. A warm-up of a given length without a limit is exactly as long as that.
-    pub fn limit(&self, default: Duration) -> Duration {
+    pub(super) fn limit(&self, default: Duration) -> Duration {
         match (self.warmup, self.warmup_limit) {
             (Some(Duration::ZERO), _) | (Some(_), None) => Duration::ZERO,
             (_, Some(limit)) => limit,
@@ -194,40 +194,40 @@ impl TrialFlags {
     }
 
     /// The seed that was given, or a new one.
-    pub fn seed(&self) -> u64 {
+    pub(super) fn seed(&self) -> u64 {
         self.seed.unwrap_or_else(arguments::new_seed)
     }
 }
 
 /// Where a result is written as JSON.
 #[derive(Args, Clone)]
-pub struct JsonFlag {
+pub(super) struct JsonFlag {
     /// Write the result as JSON to this file, or to standard output with `-`
     #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
+    pub(crate) json: Option<PathBuf>,
 }
 
 /// Where a result is written as a test report.
 #[derive(Args, Clone)]
-pub struct JunitFlag {
+pub(super) struct JunitFlag {
     /// Write the verdicts as JUnit XML to this file, or to standard output with `-`
     #[arg(long, value_name = "FILE")]
-    pub junit: Option<PathBuf>,
+    pub(crate) junit: Option<PathBuf>,
 }
 
 /// Where a result is written, besides what is shown.
 #[derive(Args, Clone)]
-pub struct ResultFlags {
+pub(super) struct ResultFlags {
     #[command(flatten)]
-    pub json: JsonFlag,
+    pub(crate) json: JsonFlag,
     /// Write the result as Markdown to this file, or to standard output with `-`
     #[arg(long, value_name = "FILE")]
-    pub markdown: Option<PathBuf>,
+    pub(crate) markdown: Option<PathBuf>,
 }
 
 impl ResultFlags {
     /// Tries the files: that for Markdown and that for JSON.
-    pub fn open(&self) -> Result<[Option<ResultFile>; 2], Box<dyn Error>> {
+    pub(super) fn open(&self) -> Result<[Option<ResultFile>; 2], Box<dyn Error>> {
         result_file::open([
             ("--markdown", self.markdown.as_deref()),
             ("--json", self.json.json.as_deref()),

@@ -33,7 +33,7 @@ Exit status:
 /// What to show of a server.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Arguments {
+pub(super) struct Arguments {
     #[command(subcommand)]
     command: Shown,
 }
@@ -83,7 +83,7 @@ struct SchemaSource {
 }
 
 /// Shows it.
-pub fn run(arguments: &Arguments) -> Outcome {
+pub(super) fn run(arguments: &Arguments) -> Outcome {
     let text = match &arguments.command {
         Shown::List { source, service } => source.list(service.as_deref())?,
         Shown::Describe { source, symbol } => source.describe(symbol.as_deref())?,

@@ -28,7 +28,7 @@ Exit status:
 /// What to list.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// List only these [default: everything]
     #[arg(value_enum)]
     what: Option<What>,
@@ -42,7 +42,7 @@ enum What {
 }
 
 /// Lists them. What cannot be read comes last, as errors.
-pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
+pub(super) fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let project = Project::open(project)?;
     let wanted = |what| arguments.what.is_none_or(|chosen| chosen == what);
     let mut broken = Vec::new();

@@ -24,13 +24,13 @@ Exit status:
 /// Where to.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Write the pages to this folder, as prony.1, prony-run.1 and so on [default: standard output]
     folder: Option<PathBuf>,
 }
 
 /// Writes the pages of a command.
-pub fn run(arguments: &Arguments, mut command: Command) -> Outcome {
+pub(super) fn run(arguments: &Arguments, mut command: Command) -> Outcome {
     command.build();
     let pages = pages(command)?;
     let Some(folder) = &arguments.folder else {

@@ -45,7 +45,7 @@ use crate::exit::{self, Outcome};
     arg_required_else_help = true,
     disable_help_subcommand = true
 )]
-pub struct Cli {
+pub(crate) struct Cli {
     /// Use the project in this folder [default: the one around the current folder]
     #[arg(long, global = true, value_name = "FOLDER")]
     project: Option<PathBuf>,
@@ -213,7 +213,7 @@ impl CapacityWords {
 }
 
 /// Reads the command line.
-pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
+pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     // A value such as -1 goes to the flag's own parser; it is not a flag of that name.
     let mut command = Cli::command().mut_subcommands(|one| one.mut_args(with_signed_values));
     let words: Vec<OsString> = words.into_iter().collect();
@@ -253,7 +253,7 @@ fn with_signed_values(flag: Arg) -> Arg {
 }
 
 /// Runs the subcommand.
-pub fn dispatch(cli: Cli) -> Outcome {
+pub(crate) fn dispatch(cli: Cli) -> Outcome {
     let project = cli.project.as_deref();
     match cli.command {
         Command::Run(arguments) => run::run(project, &arguments),

@@ -49,7 +49,7 @@ Examples:
 /// Run the reference server, or a slow one whose true latencies are known.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Freeze for LENGTH at the end of every PERIOD, from the first request on: 1s/10s
     #[arg(long, value_name = "LENGTH/PERIOD")]
     freeze: Option<Freeze>,
@@ -106,7 +106,7 @@ impl OpenLoad {
 }
 
 /// Serves until stopped, or prints the true latencies.
-pub fn run(arguments: &Arguments) -> Outcome {
+pub(super) fn run(arguments: &Arguments) -> Outcome {
     let is_scripted = arguments.freeze.is_some() || arguments.service.is_some();
     let script = Script {
         freeze: arguments.freeze,

@@ -33,7 +33,7 @@ Exit status:
 /// Which run, and where to.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Arguments {
+pub(super) struct Arguments {
     #[command(flatten)]
     run: RunFlags,
     /// List the recorded runs
@@ -45,7 +45,7 @@ pub struct Arguments {
 }
 
 /// Shows the comparison and writes the report again.
-pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
+pub(super) fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     if arguments.list {
         list(&arguments.run.store.open_read(project)?)?;
         return Ok(ExitCode::SUCCESS);

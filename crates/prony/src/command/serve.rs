@@ -32,7 +32,7 @@ const PORT: u16 = 7669;
 /// Where, and which runs.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Listen on this address and port; on any but a loopback address, others can read every
     /// run [default: 127.0.0.1:7669]
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
@@ -42,7 +42,7 @@ pub struct Arguments {
 }
 
 /// Serves until it is stopped.
-pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
+pub(super) fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let file = arguments.store.path(project)?;
     let address = arguments
         .listen

@@ -34,7 +34,7 @@ const EVERY: Duration = Duration::from_secs(10);
 /// Where to, and which runs.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Write the site to this folder, and create it if it is missing
     #[arg(value_name = "DIR")]
     folder: PathBuf,
@@ -49,7 +49,7 @@ pub struct Arguments {
 }
 
 /// Writes the site.
-pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
+pub(super) fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let store = arguments.store.open_read(project)?;
     let folder = SiteFolder::open(&arguments.folder, arguments.force)?;
     let interrupt = exit::interrupt_on_signals()?;

@@ -35,7 +35,7 @@ Exit status:
 /// What to verify.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Verify these servers: ids or folders (FOLDER, FOLDER@VARIANT or NAME=FOLDER) [default: the
     /// project's own, or else all that Prony ships]
     #[arg(value_parser = arguments::name)]
@@ -61,7 +61,7 @@ enum ServerVerdict {
 }
 
 /// Builds the servers, then starts and checks one after the other.
-pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
+pub(super) fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let project = Project::open(project)?;
     let layout = &project.layout;
     let catalogue = project.catalogue()?;

@@ -8,7 +8,7 @@ use serde::Deserialize;
 /// Where the agents run.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
-pub enum AgentLocation {
+pub(crate) enum AgentLocation {
     /// There are none: this process generates the load, whatever `prony.toml` says.
     None,
     /// On this host.
@@ -26,7 +26,7 @@ const ALLOWED: &str = "kubernetes, slurm, ssh:HOST,…, local or none";
 
 impl AgentLocation {
     /// Its name, without hosts.
-    pub fn name(&self) -> &'static str {
+    pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Kubernetes => NAMES[0],
             Self::Slurm => NAMES[1],
@@ -37,7 +37,7 @@ impl AgentLocation {
     }
 
     /// Whether agents there run on this host.
-    pub fn is_here(&self) -> bool {
+    pub(crate) fn is_here(&self) -> bool {
         matches!(self, Self::Local | Self::None)
     }
 }

@@ -21,7 +21,7 @@ use prony_present::terminal::cut;
 use prony_present::words::plural;
 use prony_run::run::{Agents, Generator};
 
-pub use self::agent_location::AgentLocation;
+pub(crate) use self::agent_location::AgentLocation;
 use self::settings::{Settings, agents};
 use crate::arguments;
 use crate::exit::usage;
@@ -36,7 +36,7 @@ fn agents_of(text: &str) -> Result<usize, String> {
 /// Where the load is generated.
 #[derive(Args)]
 #[command(next_help_heading = "Fleet")]
-pub struct FleetFlags {
+pub(crate) struct FleetFlags {
     /// Generate the load with several agents: local, ssh:HOST,…, slurm or kubernetes; none turns off
     /// `on` of prony.toml
     #[arg(long, value_name = "WHERE")]
@@ -48,16 +48,16 @@ pub struct FleetFlags {
 }
 
 /// Agents to start.
-pub struct FleetPlan {
+pub(crate) struct FleetPlan {
     place: AgentLocation,
     /// How many.
-    pub agents: usize,
+    pub(crate) agents: usize,
     settings: Settings,
 }
 
 impl FleetFlags {
     /// The agents that the command line, or else `prony.toml`, wants; `None` if this process generates the load.
-    pub fn plan(&self, project: Option<&Path>) -> Result<Option<FleetPlan>, Box<dyn Error>> {
+    pub(crate) fn plan(&self, project: Option<&Path>) -> Result<Option<FleetPlan>, Box<dyn Error>> {
         if self.on == Some(AgentLocation::None) && self.agents.is_none() {
             return Ok(None);
         }
@@ -101,22 +101,22 @@ fn agents_at(place: &AgentLocation, wanted: Option<usize>) -> Result<usize, Stri
 
 impl FleetPlan {
     /// Where the agents run.
-    pub fn on(&self) -> &'static str {
+    pub(crate) fn on(&self) -> &'static str {
         self.place.name()
     }
 
     /// Whether they run on this host.
-    pub fn is_here(&self) -> bool {
+    pub(crate) fn is_here(&self) -> bool {
         self.place.is_here()
     }
 
     /// `12 agents on kubernetes`.
-    pub fn described(&self) -> String {
+    pub(crate) fn described(&self) -> String {
         described(self.agents, self.on())
     }
 
     /// Refuses a flag that means nothing on other hosts.
-    pub fn refuse(&self, flag: &str, names: &str) -> Box<dyn Error> {
+    pub(crate) fn refuse(&self, flag: &str, names: &str) -> Box<dyn Error> {
         usage(format!(
             "{flag} names {names} of this machine, and the agents of --on {} run on other hosts: leave it out",
             self.on()
@@ -124,7 +124,7 @@ impl FleetPlan {
     }
 
     /// Refuses a flag for a file that only a load of this process writes.
-    pub fn refuse_record(&self, flag: &str) -> Box<dyn Error> {
+    pub(crate) fn refuse_record(&self, flag: &str) -> Box<dyn Error> {
         usage(format!(
             "{flag} records what this process sends, and the agents of --on {} send the load: leave {flag} out, or use --on none",
             self.on()
@@ -132,7 +132,7 @@ impl FleetPlan {
     }
 
     /// Checks that agents can perhaps reach a host.
-    pub fn check_host(&self, host: &str) -> Result<(), Box<dyn Error>> {
+    pub(crate) fn check_host(&self, host: &str) -> Result<(), Box<dyn Error>> {
         if self.is_here() || !is_each_hosts_own(host) {
             Ok(())
         } else {
@@ -144,7 +144,7 @@ impl FleetPlan {
     }
 
     /// The address at which agents reach the servers that Prony starts.
-    pub fn server_host(&self) -> Result<IpAddr, Box<dyn Error>> {
+    pub(crate) fn server_host(&self) -> Result<IpAddr, Box<dyn Error>> {
         let address = match &self.settings.server_address {
             Some(address) => *address.get_ref(),
             None if self.is_here() => return Ok(Ipv4Addr::LOCALHOST.into()),
@@ -164,7 +164,11 @@ impl FleetPlan {
     }
 
     /// Starts the agents, and waits until each is there.
-    pub fn start(&self, live: LiveMode, interrupt: &AtomicBool) -> Result<Loads, Box<dyn Error>> {
+    pub(crate) fn start(
+        &self,
+        live: LiveMode,
+        interrupt: &AtomicBool,
+    ) -> Result<Loads, Box<dyn Error>> {
         if !live.is_quiet() {
             errln!("starting {}", self.described());
         }
@@ -263,7 +267,7 @@ fn waiting(replied: usize, agents: usize) -> String {
 }
 
 /// `3 agents on slurm`.
-pub fn described(agents: usize, on: &str) -> String {
+pub(crate) fn described(agents: usize, on: &str) -> String {
     format!("{} on {on}", plural(agents, "agent"))
 }
 
@@ -297,11 +301,11 @@ fn silent_in_words(SilentAgent { agent, silent }: &SilentAgent) -> String {
 }
 
 /// What generates loads: this process, or the agents that were started. Dropping it ends them.
-pub struct Loads(Option<(Fleet, Agents)>);
+pub(crate) struct Loads(Option<(Fleet, Agents)>);
 
 impl Loads {
     /// Starts the agents, if there are to be any.
-    pub fn start(
+    pub(crate) fn start(
         plan: Option<&FleetPlan>,
         live: LiveMode,
         interrupt: &AtomicBool,
@@ -313,23 +317,23 @@ impl Loads {
     }
 
     /// The agents, if there are any.
-    pub fn agents(&self) -> Option<&Agents> {
+    pub(crate) fn agents(&self) -> Option<&Agents> {
         self.0.as_ref().map(|(_, agents)| agents)
     }
 
     /// Whether the loads come from other machines.
-    pub fn are_elsewhere(&self) -> bool {
+    pub(crate) fn are_elsewhere(&self) -> bool {
         self.agents().is_some_and(|agents| !agents.are_here)
     }
 
     /// `agent 2 on node-b silent for 1.4 s`, if one has sent nothing for a while during a load.
-    pub fn silent(&self) -> Option<String> {
+    pub(crate) fn silent(&self) -> Option<String> {
         let (fleet, _) = self.0.as_ref()?;
         fleet.silent_agent().map(|it| silent_in_words(&it))
     }
 
     /// What runs loads.
-    pub fn runner(&self) -> &dyn LoadRunner {
+    pub(crate) fn runner(&self) -> &dyn LoadRunner {
         match &self.0 {
             None => &ThisProcess,
             Some((fleet, _)) => fleet,
@@ -337,7 +341,7 @@ impl Loads {
     }
 
     /// Runs a load, and records what is wanted beside its result. Agents record nothing: a command refuses to want it.
-    pub fn run_recording(
+    pub(crate) fn run_recording(
         &self,
         plan: &LoadPlan,
         recording: Recording,
@@ -354,7 +358,7 @@ impl Loads {
     }
 
     /// What generates the loads of a run.
-    pub fn generator(&self) -> Generator<'_> {
+    pub(crate) fn generator(&self) -> Generator<'_> {
         match &self.0 {
             None => Generator::this_process(),
             Some((fleet, agents)) => Generator::agents(fleet, agents.clone()),
@@ -362,7 +366,7 @@ impl Loads {
     }
 
     /// Gives each agent its threads, unless the command line does.
-    pub fn spread(&self, plan: &mut LoadPlan, threads: Option<usize>) {
+    pub(crate) fn spread(&self, plan: &mut LoadPlan, threads: Option<usize>) {
         if let Some(agents) = self.agents() {
             let fitting = (plan.load.connections / agents.count).max(1);
             plan.load.threads = threads.unwrap_or_else(|| agents.threads.min(fitting));

@@ -12,7 +12,7 @@ use toml::Spanned;
 use super::agent_location::AgentLocation;
 
 /// Checks a number of agents.
-pub fn agents(count: usize) -> Result<usize, String> {
+pub(super) fn agents(count: usize) -> Result<usize, String> {
     if (1..=MOST_AGENTS).contains(&count) {
         Ok(count)
     } else {
@@ -23,20 +23,20 @@ pub fn agents(count: usize) -> Result<usize, String> {
 /// Where agents run, and how they are started there.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Settings {
+pub(super) struct Settings {
     /// Where loads are generated, unless the command line says otherwise.
-    pub on: Option<AgentLocation>,
+    pub(crate) on: Option<AgentLocation>,
     /// How many agents there are, unless the command line says otherwise.
     #[serde(default, deserialize_with = "some_agents")]
-    pub agents: Option<usize>,
+    pub(crate) agents: Option<usize>,
     /// The address of this machine at which agents reach servers that Prony starts.
-    pub server_address: Option<Spanned<IpAddr>>,
+    pub(crate) server_address: Option<Spanned<IpAddr>>,
     #[serde(default)]
-    pub kubernetes: KubernetesSettings,
+    pub(crate) kubernetes: KubernetesSettings,
     #[serde(default)]
-    pub slurm: SlurmSettings,
+    pub(crate) slurm: SlurmSettings,
     #[serde(default)]
-    pub ssh: SshSettings,
+    pub(crate) ssh: SshSettings,
 }
 
 /// The part of the file that is about the fleet. The others have a reader of their own.
@@ -48,7 +48,7 @@ struct FleetOnly {
 
 impl Settings {
     /// What the project file says; nothing if there is none.
-    pub fn read(layout: &Layout) -> Result<Self, FileError> {
+    pub(super) fn read(layout: &Layout) -> Result<Self, FileError> {
         let path = layout.root().join(PROJECT_FILE);
         if path.is_file() {
             Self::of(&Source::open(&path)?)

@@ -12,11 +12,11 @@ mod tests;
 
 use std::path::Path;
 
-pub use names::NAME;
-pub use unpack::{UnpackError, Unpacked};
+pub(crate) use names::NAME;
+pub(crate) use unpack::{UnpackError, Unpacked};
 
 /// The shipped files as a tar archive.
-pub const ARCHIVE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/shipped.tar"));
+pub(crate) const ARCHIVE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/shipped.tar"));
 
 /// Unpacks the shipped files to a folder in `parent`, unless an earlier call or another process already has, and
 /// returns the folder, `parent/`[`NAME`]. The folder appears with all its files at once. Removes folders of other versions
@@ -24,6 +24,6 @@ pub const ARCHIVE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/shipped.tar
 ///
 /// # Errors
 /// If a folder or file cannot be written.
-pub fn unpack(parent: &Path) -> Result<Unpacked, UnpackError> {
+pub(crate) fn unpack(parent: &Path) -> Result<Unpacked, UnpackError> {
     unpack::unpack(ARCHIVE, NAME, parent)
 }

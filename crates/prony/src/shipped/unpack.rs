@@ -16,47 +16,28 @@ const ABANDONED: Duration = Duration::from_secs(60 * 60);
 
 /// Why the shipped files cannot be unpacked.
 #[derive(Debug, thiserror::Error)]
-pub enum UnpackError {
-    /// The folder for them cannot be created.
+pub(crate) enum UnpackError {
     #[error("cannot create the folder {path} for the servers that Prony ships: {source}")]
-    Folder {
-        /// The folder.
-        path: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
-    /// Their files cannot be written.
+    Folder { path: PathBuf, source: io::Error },
     #[error(
         "cannot write the servers that Prony ships to {path}: {source}; check that the disk has space"
     )]
-    Write {
-        /// The temporary folder.
-        path: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
-    /// The folder cannot get its name.
+    Write { path: PathBuf, source: io::Error },
     #[error(
         "cannot name the folder with the servers that Prony ships {path}: {source}; remove what is there"
     )]
-    Rename {
-        /// The final path.
-        path: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
+    Rename { path: PathBuf, source: io::Error },
 }
 
 /// The folder with the shipped files. No other process removes it as long as this exists.
 #[derive(Debug)]
-pub struct Unpacked {
+pub(crate) struct Unpacked {
     path: PathBuf,
     _in_use: Option<File>,
 }
 
 impl Unpacked {
-    /// Its path.
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
@@ -72,7 +53,7 @@ impl Unpacked {
 }
 
 /// Unpacks an archive to `parent/name`, unless that folder exists, and removes what other versions have left there.
-pub fn unpack(archive: &[u8], name: &str, parent: &Path) -> Result<Unpacked, UnpackError> {
+pub(super) fn unpack(archive: &[u8], name: &str, parent: &Path) -> Result<Unpacked, UnpackError> {
     let folder = parent.join(name);
     let found = Unpacked::find(&folder);
     remove_unused(parent, name);

@@ -15,7 +15,7 @@ const MOST_REMOVED: usize = 1;
 
 /// Marks a folder as used now, and as in use until the file is closed. As far as possible: the folder may belong to another
 /// user, and not every file system has locks.
-pub fn mark_as_used(folder: &Path) -> Option<File> {
+pub(super) fn mark_as_used(folder: &Path) -> Option<File> {
     let file = File::open(folder).ok()?;
     let _ = file.set_times(FileTimes::new().set_modified(SystemTime::now()));
     file.lock_shared().ok()?;
@@ -23,7 +23,7 @@ pub fn mark_as_used(folder: &Path) -> Option<File> {
 }
 
 /// Removes folders in `parent` with the files of other versions than `name`, as far as possible.
-pub fn remove_unused(parent: &Path, name: &str) {
+pub(super) fn remove_unused(parent: &Path, name: &str) {
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
     let others = names.filter(|other| other != name && is_of_a_version(other));

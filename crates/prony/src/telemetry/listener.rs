@@ -31,7 +31,7 @@ const LIMITS: HttpLimits = HttpLimits {
 /// # Errors
 ///
 /// If that is no address, or the host has none.
-pub fn addresses(text: &str) -> Result<Vec<SocketAddr>, String> {
+pub(super) fn addresses(text: &str) -> Result<Vec<SocketAddr>, String> {
     let wrong = || {
         format!(
             "`{text}` is not an address with a port; write for instance :9464 for this machine alone, or 0.0.0.0:9464 \
@@ -59,13 +59,13 @@ pub fn addresses(text: &str) -> Result<Vec<SocketAddr>, String> {
 }
 
 /// The thread that serves the figures, until this is dropped.
-pub struct Listener {
+pub(super) struct Listener {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Listener {
-    pub fn start(socket: TcpListener, shared: Shared, cpus: Vec<usize>) -> io::Result<Self> {
+    pub(super) fn start(socket: TcpListener, shared: Shared, cpus: Vec<usize>) -> io::Result<Self> {
         let server = HttpServer::new(socket, LIMITS)?;
         let stop = Arc::new(AtomicBool::new(false));
         let flag = stop.clone();

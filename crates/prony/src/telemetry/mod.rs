@@ -14,7 +14,7 @@ use prony_live::telemetry::{Figures, LoadResource};
 use prony_load::{LoadPlan, Progress};
 
 use self::listener::Listener;
-pub use self::pusher::LastPush;
+pub(crate) use self::pusher::LastPush;
 use self::pusher::{Pusher, Receiver};
 use self::shared::Shared;
 use crate::exit::usage;
@@ -22,7 +22,7 @@ use crate::exit::usage;
 /// Where the figures go while the load runs.
 #[derive(Args)]
 #[command(next_help_heading = "Output")]
-pub struct TelemetryFlags {
+pub(crate) struct TelemetryFlags {
     /// Serve the figures for Prometheus at http://ADDR/metrics while the load runs; without a host, as in
     /// :9464, to this machine alone
     #[arg(
@@ -44,7 +44,7 @@ pub struct TelemetryFlags {
 }
 
 /// Where the figures will go, once there are any.
-pub struct Outlets {
+pub(crate) struct Outlets {
     listener: Option<TcpListener>,
     receiver: Option<Receiver>,
 }
@@ -55,7 +55,7 @@ impl TelemetryFlags {
     /// # Errors
     ///
     /// If the address or the URL is wrong, or the address cannot be used.
-    pub fn open(&self) -> Result<Outlets, Box<dyn Error>> {
+    pub(crate) fn open(&self) -> Result<Outlets, Box<dyn Error>> {
         let receiver = self.otlp.as_deref().map(Receiver::at).transpose();
         let receiver = receiver.map_err(|error| usage(format!("--otlp: {error}")))?;
         let listener = self.metrics.as_deref().map(listen).transpose()?;
@@ -71,7 +71,7 @@ fn listen(address: &str) -> Result<TcpListener, Box<dyn Error>> {
 }
 
 /// The outlets of a running load. Each has a thread of its own.
-pub struct Telemetry {
+pub(crate) struct Telemetry {
     shared: Shared,
     listener: Option<Listener>,
     pusher: Option<Pusher>,
@@ -83,7 +83,7 @@ impl Outlets {
     /// # Errors
     ///
     /// If the system starts no thread.
-    pub fn start(self, plan: &LoadPlan, cpus: &[usize]) -> io::Result<Telemetry> {
+    pub(crate) fn start(self, plan: &LoadPlan, cpus: &[usize]) -> io::Result<Telemetry> {
         let shared = Shared {
             resource: Arc::new(LoadResource::of(plan, instance())),
             figures: Arc::new(Mutex::new(Figures::of(plan))),
@@ -104,13 +104,13 @@ impl Outlets {
 
 impl Telemetry {
     /// Takes the current figures. Returns what the user should know, if anything.
-    pub fn observe(&self, progress: &Progress) -> Option<String> {
+    pub(crate) fn observe(&self, progress: &Progress) -> Option<String> {
         self.shared.figures().take(progress);
         self.pusher.as_ref().and_then(Pusher::first_failure)
     }
 
     /// Closes the listener, and lets the last figures be pushed.
-    pub fn end(self) -> Option<LastPush> {
+    pub(crate) fn end(self) -> Option<LastPush> {
         drop(self.listener);
         self.pusher.map(Pusher::end)
     }

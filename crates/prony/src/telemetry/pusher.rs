@@ -21,7 +21,7 @@ const EVERY: Duration = Duration::from_secs(1);
 const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// An OpenTelemetry receiver.
-pub struct Receiver {
+pub(super) struct Receiver {
     url: HttpUrl,
     tls: Option<TlsClient>,
 }
@@ -32,7 +32,7 @@ impl Receiver {
     /// # Errors
     ///
     /// If the URL is not one, names a user, has a query, or needs TLS that cannot be set up.
-    pub fn at(url: &str) -> Result<Self, Box<dyn Error>> {
+    pub(super) fn at(url: &str) -> Result<Self, Box<dyn Error>> {
         is_of_a_receiver(url)?;
         let base: HttpUrl = url.parse()?;
         if url.contains(['?', '#']) {
@@ -106,14 +106,14 @@ fn taken(response: &Response) -> Result<(), String> {
 }
 
 /// The thread that pushes while the load runs.
-pub struct Pusher {
+pub(super) struct Pusher {
     /// The thread ends, after a last push, when this is dropped.
     running: Sender<Infallible>,
     ending: LastPush,
 }
 
 /// The end of that thread: the push under way, and the last one. If it is dropped, nobody waits for them.
-pub struct LastPush {
+pub(crate) struct LastPush {
     thread: JoinHandle<Pushes>,
     first_failure: mpsc::Receiver<String>,
     url: String,
@@ -127,7 +127,7 @@ struct Pushes {
 }
 
 impl Pusher {
-    pub fn start(receiver: Receiver, shared: Shared, cpus: Vec<usize>) -> io::Result<Self> {
+    pub(super) fn start(receiver: Receiver, shared: Shared, cpus: Vec<usize>) -> io::Result<Self> {
         let (running, ended) = mpsc::channel();
         let (failures, first_failure) = mpsc::channel();
         let url = receiver.url.as_str().to_owned();
@@ -156,7 +156,7 @@ impl Pusher {
     }
 
     /// What to say about the first push that failed, once.
-    pub fn first_failure(&self) -> Option<String> {
+    pub(super) fn first_failure(&self) -> Option<String> {
         let LastPush {
             first_failure, url, ..
         } = &self.ending;
@@ -167,7 +167,7 @@ impl Pusher {
     }
 
     /// Lets the thread push a last time, without waiting for that.
-    pub fn end(self) -> LastPush {
+    pub(super) fn end(self) -> LastPush {
         drop(self.running);
         self.ending
     }
@@ -175,7 +175,7 @@ impl Pusher {
 
 impl LastPush {
     /// Waits for it. Returns what to say about pushes that failed.
-    pub fn wait(self) -> Option<String> {
+    pub(crate) fn wait(self) -> Option<String> {
         let Pushes { all, failed } = self.thread.join().ok()?;
         if failed == 0 {
             return None;

@@ -13,7 +13,7 @@ const MOST_LINES: usize = 16;
 const FEWER_LINES: usize = 8;
 
 /// A title, and a line for each agent: for all of them if `every` is set.
-pub fn lines(fleet: &FleetResult, every: bool, width: usize) -> Vec<String> {
+pub(super) fn lines(fleet: &FleetResult, every: bool, width: usize) -> Vec<String> {
     let mut agents: Vec<(usize, AgentResult)> = fleet.agents.iter().cloned().enumerate().collect();
     let all = agents.len();
     let is_short = !every && all > MOST_LINES;

@@ -13,7 +13,7 @@ use super::run_progress::noise_texts;
 use super::screen_thread::LiveMode;
 
 /// Shows how far a search has come.
-pub struct CapacityProgress {
+pub(crate) struct CapacityProgress {
     line: LiveLine,
     /// Whether only warnings are shown.
     is_quiet: bool,
@@ -28,7 +28,7 @@ pub struct CapacityProgress {
 
 impl CapacityProgress {
     /// Says what Prony looks for, unless `mode` is quiet. A search has no screen.
-    pub fn start(mode: LiveMode, plan: &LoadPlan, question: &Question) -> Self {
+    pub(crate) fn start(mode: LiveMode, plan: &LoadPlan, question: &Question) -> Self {
         let unit = Unit::of(&plan.recorded());
         let rate = match unit {
             Unit::Requests => "rate",
@@ -59,8 +59,7 @@ impl CapacityProgress {
         }
     }
 
-    /// Shows an event.
-    pub fn show_event(&mut self, event: &Event<'_>) {
+    pub(crate) fn show_event(&mut self, event: &Event<'_>) {
         if let Event::Trying(planned) = event {
             self.doing = self.tries(planned);
         }
@@ -90,7 +89,7 @@ impl CapacityProgress {
     }
 
     /// Shows the current figures.
-    pub fn show(&self, progress: &Progress) {
+    pub(crate) fn show(&self, progress: &Progress) {
         self.show_at(progress, Instant::now());
     }
 
@@ -108,7 +107,7 @@ impl CapacityProgress {
     }
 
     /// Clears the live line.
-    pub fn finish(self) {
+    pub(crate) fn finish(self) {
         self.line.finish();
     }
 
@@ -146,7 +145,7 @@ fn outcome(attempt: &RateAttempt) -> String {
 }
 
 /// What disturbed an attempt; `None` if nothing did.
-pub fn noisy_by(attempt: &RateAttempt) -> Option<String> {
+pub(crate) fn noisy_by(attempt: &RateAttempt) -> Option<String> {
     let noise = attempt.noise.as_ref().filter(|noise| noise.is_noisy())?;
     Some(noise_texts(&noise.noisy))
 }

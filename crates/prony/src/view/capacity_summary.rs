@@ -10,7 +10,7 @@ use super::capacity_progress::noisy_by;
 use super::{fitted, indented, or_more_streams, requested};
 
 /// The summary, in lines of at most `width` characters.
-pub fn text(result: &CapacityResult, requests: Option<&str>, width: usize) -> String {
+pub(crate) fn text(result: &CapacityResult, requests: Option<&str>, width: usize) -> String {
     let mut lines = conditions(result, requests);
     lines.extend(capacity(result));
     lines.extend(noise(result));

@@ -16,7 +16,7 @@ use super::Console;
 use crate::result_file::ResultFile;
 
 /// Where the explanation of a run was written.
-pub struct ExplanationFiles {
+pub(crate) struct ExplanationFiles {
     page: PathBuf,
     /// The folder of the stacks; `None` if nothing was profiled.
     profiles: Option<PathBuf>,
@@ -33,7 +33,7 @@ impl fmt::Display for ExplanationFiles {
 }
 
 /// The explanations of a run, and the differences that are shown with them.
-pub struct RunExplanation<'a> {
+pub(crate) struct RunExplanation<'a> {
     run: &'a Run,
     explanations: &'a [Explanation],
     differences: Vec<Difference<'a>>,
@@ -41,7 +41,7 @@ pub struct RunExplanation<'a> {
 
 impl<'a> RunExplanation<'a> {
     /// If there are exactly two servers, their differences are shown, the first named being the one before.
-    pub fn of(run: &'a Run, explanations: &'a [Explanation]) -> Self {
+    pub(crate) fn of(run: &'a Run, explanations: &'a [Explanation]) -> Self {
         let mut servers: Vec<&str> = Vec::new();
         for one in explanations {
             if !servers.contains(&one.server.as_str()) {
@@ -57,7 +57,7 @@ impl<'a> RunExplanation<'a> {
     }
 
     /// The differences between these two servers are shown.
-    pub fn of_pair(run: &'a Run, explanations: &'a [Explanation], pair: [&str; 2]) -> Self {
+    pub(crate) fn of_pair(run: &'a Run, explanations: &'a [Explanation], pair: [&str; 2]) -> Self {
         Self {
             run,
             explanations,
@@ -66,7 +66,11 @@ impl<'a> RunExplanation<'a> {
     }
 
     /// Writes the explanation of a run that has ended, if it has one, and shows it.
-    pub fn conclude(&self, layout: &Layout, is_stdout_taken: bool) -> Result<(), Box<dyn Error>> {
+    pub(crate) fn conclude(
+        &self,
+        layout: &Layout,
+        is_stdout_taken: bool,
+    ) -> Result<(), Box<dyn Error>> {
         if self.explanations.is_empty() {
             return Ok(());
         }
@@ -80,7 +84,7 @@ impl<'a> RunExplanation<'a> {
     }
 
     /// Writes the explanation of a recorded run again, if it has one, and shows it.
-    pub fn again(&self, folder: &Path) -> Result<(), Box<dyn Error>> {
+    pub(crate) fn again(&self, folder: &Path) -> Result<(), Box<dyn Error>> {
         if self.explanations.is_empty() {
             return Ok(());
         }
@@ -91,7 +95,7 @@ impl<'a> RunExplanation<'a> {
     }
 
     /// Writes the page, the Markdown, the JSON, and the stacks as text and as flame graphs into `folder`.
-    pub fn write(&self, folder: &Path) -> Result<ExplanationFiles, Box<dyn Error>> {
+    pub(crate) fn write(&self, folder: &Path) -> Result<ExplanationFiles, Box<dyn Error>> {
         let page = folder.join("explain.html");
         fs::create_dir_all(folder)
             .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
@@ -105,7 +109,7 @@ impl<'a> RunExplanation<'a> {
     }
 
     /// Shows the results, and after those the differences.
-    pub fn show(&self) {
+    pub(crate) fn show(&self) {
         let Console { width, colour } = Console::stdout();
         let summary = ExplanationSummary::of(self.explanations);
         out!("{}", summary.text(width, colour));
@@ -115,7 +119,7 @@ impl<'a> RunExplanation<'a> {
     }
 
     /// The results and the differences as Markdown.
-    pub fn markdown(&self) -> String {
+    pub(crate) fn markdown(&self) -> String {
         let mut text = ExplanationSummary::of(self.explanations).markdown();
         for one in &self.differences {
             text.push('\n');
@@ -125,7 +129,7 @@ impl<'a> RunExplanation<'a> {
     }
 
     /// The same as JSON.
-    pub fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         prony_report::explain::json(
             &Header::from(self.run),
             self.explanations,

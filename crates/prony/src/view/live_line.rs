@@ -22,7 +22,7 @@ const BESIDE_THE_BAR: usize = 6;
 pub(super) const CLEAR: &str = "\r\x1b[2K";
 
 /// The line. It fits the terminal: parts without room are left out, and none is cut.
-pub struct LiveLine {
+pub(crate) struct LiveLine {
     /// `None` if there is no terminal.
     drawn: Option<Arc<Mutex<Drawn>>>,
 }
@@ -39,7 +39,7 @@ struct Drawn {
 }
 
 impl LiveLine {
-    pub fn start() -> Self {
+    pub(crate) fn start() -> Self {
         if !io::stderr().is_terminal() {
             return Self::plain();
         }
@@ -57,12 +57,12 @@ impl LiveLine {
     }
 
     /// No line that changes: only those that stay.
-    pub fn plain() -> Self {
+    pub(crate) fn plain() -> Self {
         Self { drawn: None }
     }
 
     /// One on a terminal with this many columns.
-    pub fn on(terminal: Box<dyn Write + Send>, columns: usize) -> Self {
+    pub(crate) fn on(terminal: Box<dyn Write + Send>, columns: usize) -> Self {
         let drawn = Drawn {
             terminal,
             columns,
@@ -76,12 +76,12 @@ impl LiveLine {
         }
     }
 
-    pub fn is_on_terminal(&self) -> bool {
+    pub(crate) fn is_on_terminal(&self) -> bool {
         self.drawn.is_some()
     }
 
     /// Prints a line that stays, above the one that changes.
-    pub fn print(&self, line: &str) {
+    pub(crate) fn print(&self, line: &str) {
         match self.drawn() {
             Some(mut drawn) => {
                 let line = fitted(line, drawn.columns);
@@ -92,7 +92,7 @@ impl LiveLine {
     }
 
     /// Prints a line that stays, however long it is.
-    pub fn print_whole(&self, line: &str) {
+    pub(crate) fn print_whole(&self, line: &str) {
         match self.drawn() {
             Some(mut drawn) => drawn.print(line),
             None => errln!("{line}"),
@@ -100,7 +100,7 @@ impl LiveLine {
     }
 
     /// Shows these parts, the most important first.
-    pub fn show(&self, parts: &[String]) {
+    pub(crate) fn show(&self, parts: &[String]) {
         if let Some(mut drawn) = self.drawn() {
             drawn.message = fit(parts, drawn.message_columns());
             drawn.draw();
@@ -108,7 +108,7 @@ impl LiveLine {
     }
 
     /// Moves the bar to this share (0 to 1) of the whole.
-    pub fn move_to(&self, share: f64) {
+    pub(crate) fn move_to(&self, share: f64) {
         if let Some(mut drawn) = self.drawn() {
             drawn.share = share.clamp(0.0, 1.0);
             drawn.draw();
@@ -116,7 +116,7 @@ impl LiveLine {
     }
 
     /// Clears the line.
-    pub fn finish(&self) {
+    pub(crate) fn finish(&self) {
         if let Some(mut drawn) = self.drawn() {
             drawn.finish();
         }

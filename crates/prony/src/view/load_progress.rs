@@ -12,7 +12,7 @@ use super::live_line::LiveLine;
 const PAUSE: Duration = Duration::from_secs(1);
 
 /// Shows how far a load has come, on standard error.
-pub struct LoadProgress {
+pub(crate) struct LoadProgress {
     line: LiveLine,
     model: LoadModel,
     begun: Instant,
@@ -23,7 +23,12 @@ pub struct LoadProgress {
 }
 
 impl LoadProgress {
-    pub fn start(line: LiveLine, outline: LoadOutline, plan: &LoadPlan, begun: Instant) -> Self {
+    pub(crate) fn start(
+        line: LiveLine,
+        outline: LoadOutline,
+        plan: &LoadPlan,
+        begun: Instant,
+    ) -> Self {
         // About ten lines without a terminal, however long the load takes.
         let pause = plan
             .load
@@ -41,7 +46,7 @@ impl LoadProgress {
     }
 
     /// Shows the current figures. `silent` names an agent that may be lost.
-    pub fn show(&mut self, progress: Progress, silent: Option<String>, now: Instant) {
+    pub(crate) fn show(&mut self, progress: Progress, silent: Option<String>, now: Instant) {
         self.model.update(LoadUpdate::Progress(Box::new(progress)));
         self.model.update(LoadUpdate::Silent(silent));
         let mut parts = self.model.line();
@@ -59,12 +64,12 @@ impl LoadProgress {
     }
 
     /// Prints a line that stays.
-    pub fn print(&self, line: &str) {
+    pub(crate) fn print(&self, line: &str) {
         self.line.print_whole(line);
     }
 
     /// Clears the live line.
-    pub fn finish(self) {
+    pub(crate) fn finish(self) {
         self.line.finish();
     }
 }

@@ -15,7 +15,7 @@ use super::objectives::{figure, interval, overall, reason};
 use super::requested;
 
 /// A short Markdown: the objectives first, the summary folded away.
-pub fn markdown(result: &LoadResult, judged: &[Judged], summary: &str) -> String {
+pub(crate) fn markdown(result: &LoadResult, judged: &[Judged], summary: &str) -> String {
     let target = requested(&result.target, &result.load);
     let mut intro = vec![Block::Text(format!("{target}: {}", figures(result)))];
     if !judged.is_empty() {
@@ -85,7 +85,7 @@ fn none_ok(result: &LoadResult) -> String {
 }
 
 /// A test case for each objective, and one for whether any response or flow was ok.
-pub fn junit(result: &LoadResult, judged: &[Judged], is_measured: bool) -> String {
+pub(crate) fn junit(result: &LoadResult, judged: &[Judged], is_measured: bool) -> String {
     let class = requested(&result.target, &result.load);
     let failed = |message: String| CaseResult::failed(message.clone(), message);
     let figures = figures(result);

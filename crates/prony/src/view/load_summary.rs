@@ -16,23 +16,23 @@ use super::{agents, figure, fitted, indented, objectives, or_more_streams, reque
 
 /// What the summary shows in addition.
 #[derive(Clone)]
-pub struct Shown {
+pub(crate) struct Shown {
     /// The whole latency distribution, not only its main percentiles.
-    pub distribution: bool,
+    pub(crate) distribution: bool,
     /// Every agent, not only the worst ones of many.
-    pub every_agent: bool,
+    pub(crate) every_agent: bool,
     /// The seed, because random numbers were drawn from it.
-    pub seed: bool,
+    pub(crate) seed: bool,
     /// How several requests were chosen, if there are several.
-    pub requests: Option<String>,
+    pub(crate) requests: Option<String>,
     /// The objectives and their verdicts; empty if there are none.
-    pub objectives: Vec<Judged>,
+    pub(crate) objectives: Vec<Judged>,
     /// What helps, if every request failed for a reason that Prony knows.
-    pub advice: Option<&'static str>,
+    pub(crate) advice: Option<&'static str>,
 }
 
 /// The summary, without what was not measured, in lines of at most `width` characters.
-pub fn text(result: &LoadResult, shown: &Shown, width: usize) -> String {
+pub(crate) fn text(result: &LoadResult, shown: &Shown, width: usize) -> String {
     let measured = seconds(result.duration_s);
     let requests = counted(result.requests, "request");
     let received = bytes(result.bytes_read as f64);

@@ -24,7 +24,7 @@ const SHORTEST: Duration = Duration::from_secs(1);
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 /// Where a load is shown.
-pub enum LoadView {
+pub(crate) enum LoadView {
     /// Lines on standard error.
     Lines(Box<LoadProgress>),
     /// Nowhere.
@@ -38,21 +38,20 @@ pub enum LoadView {
     Screen(ScreenThread<LoadUpdate>),
 }
 
-/// The load that is shown.
-pub struct ShownLoad<'a> {
-    pub plan: &'a LoadPlan,
+pub(crate) struct ShownLoad<'a> {
+    pub(crate) plan: &'a LoadPlan,
     /// The requests in words, if there are several: `3 requests of checkout.hurl in each flow`.
-    pub requests: Option<&'a str>,
+    pub(crate) requests: Option<&'a str>,
     /// The server's process, if the user names it.
-    pub server: Option<LocalServer>,
+    pub(crate) server: Option<LocalServer>,
     /// Where the thread of the screen runs.
-    pub cpus: Vec<usize>,
-    pub interrupt: &'a Arc<AtomicBool>,
+    pub(crate) cpus: Vec<usize>,
+    pub(crate) interrupt: &'a Arc<AtomicBool>,
 }
 
 impl LoadView {
     /// Starts to show a load. A terminal that cannot show the screen gets lines.
-    pub fn start(mode: LiveMode, shown: ShownLoad<'_>) -> Self {
+    pub(crate) fn start(mode: LiveMode, shown: ShownLoad<'_>) -> Self {
         let plan = shown.plan;
         let is_long = plan
             .load
@@ -78,7 +77,7 @@ impl LoadView {
     }
 
     /// Shows the current figures. `silent` names an agent that may be lost.
-    pub fn show(&mut self, progress: Progress, silent: Option<String>) {
+    pub(crate) fn show(&mut self, progress: Progress, silent: Option<String>) {
         self.start_later();
         match self {
             Self::Lines(lines) => lines.show(progress, silent, Instant::now()),
@@ -105,7 +104,7 @@ impl LoadView {
     }
 
     /// Shows a line that stays.
-    pub fn keep(&self, line: &str) {
+    pub(crate) fn keep(&self, line: &str) {
         match self {
             Self::Lines(lines) => lines.print(line),
             Self::Quiet | Self::Later { .. } => errln!("{line}"),
@@ -114,7 +113,7 @@ impl LoadView {
     }
 
     /// Clears what changes.
-    pub fn finish(self) {
+    pub(crate) fn finish(self) {
         match self {
             Self::Lines(lines) => lines.finish(),
             Self::Quiet | Self::Later { .. } => {}
@@ -143,7 +142,7 @@ fn prepare(outline: LoadOutline, shown: ShownLoad<'_>) -> (LoadScreen, ScreenSet
 
 /// The CPUs that this process may use beside those of the load's threads and of the server that Prony started; those of
 /// the load if there are no others, and none, which means any, if neither is pinned.
-pub fn cpus_beside(load: &[usize], server: &[usize]) -> Vec<usize> {
+pub(crate) fn cpus_beside(load: &[usize], server: &[usize]) -> Vec<usize> {
     if load.is_empty() && server.is_empty() {
         return Vec::new();
     }

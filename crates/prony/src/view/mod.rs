@@ -1,25 +1,25 @@
 //! What the command shows while it works and when it is done.
 
 mod agents;
-pub mod capacity_progress;
-pub mod capacity_summary;
-pub mod explanation_files;
-pub mod live_line;
-pub mod load_progress;
-pub mod load_report;
-pub mod load_summary;
-pub mod load_view;
-pub mod objectives;
-pub mod report_files;
-pub mod run_progress;
-pub mod run_view;
-pub mod screen_thread;
+pub(crate) mod capacity_progress;
+pub(crate) mod capacity_summary;
+pub(crate) mod explanation_files;
+pub(crate) mod live_line;
+pub(crate) mod load_progress;
+pub(crate) mod load_report;
+pub(crate) mod load_summary;
+pub(crate) mod load_view;
+pub(crate) mod objectives;
+pub(crate) mod report_files;
+pub(crate) mod run_progress;
+pub(crate) mod run_view;
+pub(crate) mod screen_thread;
 mod time_left;
 
 #[cfg(test)]
 mod tests;
 
-pub use prony_present::number::minutes;
+pub(crate) use prony_present::number::minutes;
 
 use std::io::IsTerminal;
 
@@ -34,22 +34,22 @@ use crate::output;
 const UNLIMITED: usize = 1000;
 
 /// How many columns standard output has.
-pub fn width() -> usize {
+pub(crate) fn width() -> usize {
     let size = terminal_size::terminal_size_of(std::io::stdout());
     size.map_or(UNLIMITED, |(columns, _)| columns.0.into())
 }
 
 /// The widest table without a terminal.
-pub const WIDTH_OF_A_FILE: usize = 100;
+pub(crate) const WIDTH_OF_A_FILE: usize = 100;
 
 /// How standard output shows tables.
-pub struct Console {
-    pub width: usize,
-    pub colour: bool,
+pub(crate) struct Console {
+    pub(crate) width: usize,
+    pub(crate) colour: bool,
 }
 
 impl Console {
-    pub fn stdout() -> Self {
+    pub(crate) fn stdout() -> Self {
         let is_terminal = std::io::stdout().is_terminal();
         Self {
             width: if is_terminal {
@@ -81,7 +81,7 @@ fn or_more_streams(target: &Target) -> &'static str {
 }
 
 /// The text with lines of at most `width` characters. Longer lines are broken at spaces, and go on indented.
-pub fn fitted(text: &str, width: usize) -> String {
+pub(crate) fn fitted(text: &str, width: usize) -> String {
     let mut out = String::new();
     for line in text.lines() {
         let indent = line.chars().take_while(|c| *c == ' ').count() + 4;
@@ -117,7 +117,7 @@ fn figure(latency: Option<&LatencySummary>, of: fn(&LatencySummary) -> u64) -> C
 }
 
 /// A table below a line of text, in lines of at most `width` characters.
-pub fn indented(table: &Table, width: usize) -> Vec<String> {
+pub(crate) fn indented(table: &Table, width: usize) -> Vec<String> {
     let lines = table.terminal(width.saturating_sub(2), Paint { colour: false });
     lines.iter().map(|line| format!("  {line}")).collect()
 }

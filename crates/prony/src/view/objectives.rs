@@ -6,7 +6,7 @@ use prony_present::number::{self, duration, exact_rate, seconds};
 use prony_stats::cases_to_show;
 
 /// A heading, and a line for each objective.
-pub fn lines(judged: &[Judged]) -> Vec<String> {
+pub(crate) fn lines(judged: &[Judged]) -> Vec<String> {
     if judged.is_empty() {
         return Vec::new();
     }
@@ -19,7 +19,7 @@ pub fn lines(judged: &[Judged]) -> Vec<String> {
 }
 
 /// `all 3 met`, `1 of 3 missed`, or `none missed, 2 of 3 not clear`.
-pub fn overall(judged: &[Judged]) -> String {
+pub(crate) fn overall(judged: &[Judged]) -> String {
     let count = judged.len();
     let number = |is: fn(&Judged) -> bool| judged.iter().filter(|one| is(one)).count();
     let missed = number(Judged::is_missed);
@@ -32,7 +32,7 @@ pub fn overall(judged: &[Judged]) -> String {
 }
 
 /// The figure, its interval, and what it means for the verdict.
-pub fn reason(judged: &Judged) -> String {
+pub(crate) fn reason(judged: &Judged) -> String {
     let mut text = figure(judged);
     if let Some(interval) = interval(judged) {
         text += &format!(" ({interval})");
@@ -82,7 +82,7 @@ fn depends_on_the_generator(objective: &Objective) -> bool {
 }
 
 /// The figure of the whole load: `42.1 ms`.
-pub fn figure(judged: &Judged) -> String {
+pub(crate) fn figure(judged: &Judged) -> String {
     match (judged.figure, &judged.objective) {
         (None, Objective::Latency { .. }) => "no response was ok".into(),
         (None, _) => number::NONE.into(),
@@ -91,7 +91,7 @@ pub fn figure(judged: &Judged) -> String {
 }
 
 /// `95 % interval 41–43 ms`; for a percentile that of the share of slower responses.
-pub fn interval(judged: &Judged) -> Option<String> {
+pub(crate) fn interval(judged: &Judged) -> Option<String> {
     let Evidence {
         estimate,
         low,

@@ -16,7 +16,7 @@ use super::{Console, WIDTH_OF_A_FILE};
 use crate::result_file::ResultFile;
 
 /// Where the reports were written.
-pub struct ReportFiles {
+pub(crate) struct ReportFiles {
     markdown: PathBuf,
     html: PathBuf,
 }
@@ -29,13 +29,13 @@ impl fmt::Display for ReportFiles {
 }
 
 /// Where the reports of a run and its record are.
-pub fn places(files: &ReportFiles, store: &Store, run: &Run) -> String {
+pub(crate) fn places(files: &ReportFiles, store: &Store, run: &Run) -> String {
     let record = store.path().display();
     format!("{files}\nrecord   {record} (run {})", run.id)
 }
 
 /// Shows a comparison, and how its run ended if it is not complete; on standard error if a file takes standard output.
-pub fn show(run: &Run, comparison: &RunSummary, is_stdout_taken: bool) {
+pub(crate) fn show(run: &Run, comparison: &RunSummary, is_stdout_taken: bool) {
     let end = end_of_run(run).map_or_else(String::new, |end| format!("{end}\n"));
     if is_stdout_taken {
         err!("{}{end}", terminal(comparison, WIDTH_OF_A_FILE, false));
@@ -47,7 +47,7 @@ pub fn show(run: &Run, comparison: &RunSummary, is_stdout_taken: bool) {
 
 /// Writes the reports of a run that has just ended into the run's own folder. If the record could not be kept, they are
 /// all that is left of it, so they go to a temporary folder if necessary.
-pub fn write_finished(
+pub(crate) fn write_finished(
     layout: &Layout,
     finished: &Finished,
     comparison: &RunSummary,
@@ -76,7 +76,7 @@ pub fn write_finished(
 }
 
 /// Writes the reports, the charts and the record as JSON into `folder`.
-pub fn write(
+pub(crate) fn write(
     folder: &Path,
     run: &Run,
     trials: &[TrialRecord],

@@ -34,7 +34,7 @@ const MOST_NOISY_LINES: u64 = 10;
 const ROUNDS_TO_TELL: u32 = 6;
 
 /// Runs a suite with the live view.
-pub fn run(
+pub(crate) fn run(
     request: &RunRequest<'_>,
     store: &Store,
     mode: LiveMode,
@@ -50,7 +50,7 @@ pub fn run(
 }
 
 /// Says which server is built now, for commands without the live view; with how many are done `of` several.
-pub fn say_what_is_built(of: Option<usize>) -> impl FnMut(RunEvent<'_>) {
+pub(crate) fn say_what_is_built(of: Option<usize>) -> impl FnMut(RunEvent<'_>) {
     let mut done = 0;
     move |event| {
         done += usize::from(matches!(event, RunEvent::Prepared(_)));
@@ -148,7 +148,6 @@ impl<'a> RunProgress<'a> {
         view
     }
 
-    /// Shows an event.
     pub(super) fn show(&mut self, event: &RunEvent<'_>, now: Instant) {
         self.now = now;
         self.take(event);
@@ -649,7 +648,7 @@ fn verified(server: &ServerRecord) -> Vec<String> {
 }
 
 /// Why a server is not measured, in a line; `None` if it is ready.
-pub fn status_line(id: &str, status: &ServerStatus) -> Option<String> {
+pub(crate) fn status_line(id: &str, status: &ServerStatus) -> Option<String> {
     let label = match status {
         ServerStatus::Skipped { .. } => "SKIPPED ",
         _ => "FAILED  ",
@@ -684,7 +683,7 @@ fn noisy_line(record: &TrialRecord, again: bool) -> Option<String> {
 }
 
 /// What disturbed a trial or an attempt; empty if nothing did.
-pub fn noise_texts(causes: &[NoiseCause]) -> String {
+pub(crate) fn noise_texts(causes: &[NoiseCause]) -> String {
     let share = number::share;
     let texts = causes.iter().map(|cause| match *cause {
         NoiseCause::Steal { share: lost } => {

@@ -10,7 +10,7 @@ use super::screen_thread::{LiveMode, ScreenSettings, ScreenThread};
 use crate::output;
 
 /// Where a run is shown.
-pub enum RunView {
+pub(crate) enum RunView {
     /// Lines on standard error.
     Lines(LiveLine),
     /// Only warnings.
@@ -21,7 +21,12 @@ pub enum RunView {
 
 impl RunView {
     /// Starts to show a run. A terminal that cannot show the screen gets lines.
-    pub fn start(mode: LiveMode, model: &RunModel, testbed: &Testbed, begun: Instant) -> Self {
+    pub(crate) fn start(
+        mode: LiveMode,
+        model: &RunModel,
+        testbed: &Testbed,
+        begun: Instant,
+    ) -> Self {
         match mode {
             LiveMode::Quiet => Self::Quiet,
             LiveMode::Plain => Self::Lines(LiveLine::plain()),
@@ -35,16 +40,16 @@ impl RunView {
     }
 
     /// Whether lines are all that is shown, without one that changes.
-    pub fn is_plain(&self) -> bool {
+    pub(crate) fn is_plain(&self) -> bool {
         matches!(self, Self::Lines(line) if !line.is_on_terminal())
     }
 
-    pub fn is_screen(&self) -> bool {
+    pub(crate) fn is_screen(&self) -> bool {
         matches!(self, Self::Screen(_))
     }
 
     /// A line about the run as a whole, which stays behind.
-    pub fn head(&self, line: &str) {
+    pub(crate) fn head(&self, line: &str) {
         match self {
             Self::Lines(lines) => lines.print(line),
             Self::Quiet => {}
@@ -53,14 +58,14 @@ impl RunView {
     }
 
     /// A line about something that happened; the screen has it in its log.
-    pub fn print(&self, line: &str) {
+    pub(crate) fn print(&self, line: &str) {
         if let Self::Lines(lines) = self {
             lines.print(line);
         }
     }
 
     /// A line that the user must not miss.
-    pub fn warn(&self, line: &str) {
+    pub(crate) fn warn(&self, line: &str) {
         match self {
             Self::Quiet => errln!("{line}"),
             _ => self.head(line),
@@ -68,7 +73,7 @@ impl RunView {
     }
 
     /// Shows how far the run has come.
-    pub fn show(&self, model: &RunModel, at: Duration) {
+    pub(crate) fn show(&self, model: &RunModel, at: Duration) {
         match self {
             Self::Lines(lines) => {
                 lines.move_to(model.share);
@@ -80,7 +85,7 @@ impl RunView {
     }
 
     /// Clears what changes, and prints what stays.
-    pub fn finish(self) {
+    pub(crate) fn finish(self) {
         match self {
             Self::Lines(lines) => {
                 lines.finish();

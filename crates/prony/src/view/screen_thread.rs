@@ -19,7 +19,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// How a command shows its progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LiveMode {
+pub(crate) enum LiveMode {
     /// A live screen, if standard error and standard input are a terminal that can show it.
     Screen,
     /// Lines, and on a terminal one that changes.
@@ -32,18 +32,18 @@ pub enum LiveMode {
 
 impl LiveMode {
     /// Whether this terminal can show a screen.
-    pub fn has_screen() -> bool {
+    pub(crate) fn has_screen() -> bool {
         let is_dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
         std::io::stderr().is_terminal() && std::io::stdin().is_terminal() && !is_dumb
     }
 
     /// Whether progress is shown at all.
-    pub fn is_quiet(self) -> bool {
+    pub(crate) fn is_quiet(self) -> bool {
         self == Self::Quiet
     }
 
     /// The line of a command that has no screen, or no terminal that can show it.
-    pub fn line(self) -> LiveLine {
+    pub(crate) fn line(self) -> LiveLine {
         match self {
             Self::Screen | Self::Line => LiveLine::start(),
             Self::Plain | Self::Quiet => LiveLine::plain(),
@@ -52,22 +52,22 @@ impl LiveMode {
 }
 
 /// How a screen's thread behaves.
-pub struct ScreenSettings<Update> {
+pub(crate) struct ScreenSettings<Update> {
     /// When what the screen shows began.
-    pub begun: Instant,
+    pub(crate) begun: Instant,
     /// The CPUs on which it runs; empty for any.
-    pub cpus: Vec<usize>,
+    pub(crate) cpus: Vec<usize>,
     /// Set to end what the screen shows, by the user's keys or a signal.
-    pub interrupt: Arc<AtomicBool>,
+    pub(crate) interrupt: Arc<AtomicBool>,
     /// What is printed when that happens.
-    pub ending: &'static str,
+    pub(crate) ending: &'static str,
     /// Called before each frame, for what the thread looks up itself.
-    pub look: Box<dyn FnMut() -> Option<Update> + Send>,
+    pub(crate) look: Box<dyn FnMut() -> Option<Update> + Send>,
 }
 
 /// The thread that draws a screen and reads its keys. It ends when what it shows is over or interrupted: from then on Ctrl-C
 /// is a signal again.
-pub struct ScreenThread<Update> {
+pub(crate) struct ScreenThread<Update> {
     updates: Option<Sender<Update>>,
     thread: Option<JoinHandle<()>>,
     /// Lines that are printed when the screen is gone.
@@ -75,7 +75,7 @@ pub struct ScreenThread<Update> {
 }
 
 impl<Update: Send + 'static> ScreenThread<Update> {
-    pub fn start(
+    pub(crate) fn start(
         screen: Screen<impl View<Update = Update>>,
         settings: ScreenSettings<Update>,
     ) -> std::io::Result<Self> {
@@ -98,7 +98,7 @@ impl<Update: Send + 'static> ScreenThread<Update> {
         })
     }
 
-    pub fn send(&self, update: Update) {
+    pub(crate) fn send(&self, update: Update) {
         // The screen is gone after an interrupt.
         let _ = self.updates.as_ref().map(|updates| updates.send(update));
     }
@@ -106,12 +106,12 @@ impl<Update: Send + 'static> ScreenThread<Update> {
 
 impl<Update> ScreenThread<Update> {
     /// Keeps a line until the screen is gone.
-    pub fn keep(&self, line: &str) {
+    pub(crate) fn keep(&self, line: &str) {
         self.kept.borrow_mut().push(line.to_owned());
     }
 
     /// Closes the screen and prints the lines that stay.
-    pub fn close(mut self) {
+    pub(crate) fn close(mut self) {
         self.stop();
     }
 

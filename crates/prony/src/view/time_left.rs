@@ -24,7 +24,7 @@ const ENOUGH_TRIALS: u32 = 4;
 
 /// The remaining trials of a run, and how long the finished ones took. Measures are the columns of cells.
 #[derive(Default)]
-pub struct TimeLeft {
+pub(super) struct TimeLeft {
     measures: Vec<Measure>,
     /// The remaining trials.
     trials: Vec<CellId>,
@@ -40,7 +40,7 @@ pub struct TimeLeft {
     /// Trials planned, re-runs excepted.
     planned: u32,
     /// How long a trial that counts instructions may take, until one shows how long it does.
-    pub counted_trial: Option<Duration>,
+    pub(crate) counted_trial: Option<Duration>,
 }
 
 /// What the trials of a server in a measure showed.
@@ -120,7 +120,7 @@ impl Mean {
 
 impl TimeLeft {
     /// For trials of these measures, of which none is expected yet.
-    pub fn new(measures: Vec<Measure>) -> Self {
+    pub(super) fn new(measures: Vec<Measure>) -> Self {
         Self {
             measures,
             ..Self::default()
@@ -128,13 +128,13 @@ impl TimeLeft {
     }
 
     /// One more trial will run.
-    pub fn expect(&mut self, trial: CellId) {
+    pub(super) fn expect(&mut self, trial: CellId) {
         self.trials.push(trial);
         self.planned += 1;
     }
 
     /// A trial is over, after this time since the one before it was; `again` if it is re-run.
-    pub fn done(
+    pub(super) fn done(
         &mut self,
         cell: CellId,
         attempt: &TrialAttempt,
@@ -166,7 +166,7 @@ impl TimeLeft {
 
     /// How long the remaining trials take, with as many re-runs as so far: as long as finished ones like them, or else as
     /// long as their loads say. One of them has been running for `so_far`.
-    pub fn left(&self, running: Option<(CellId, Duration)>) -> Duration {
+    pub(super) fn left(&self, running: Option<(CellId, Duration)>) -> Duration {
         let all = self.expected_all();
         let so_far = running.map_or(Duration::ZERO, |(cell, so_far)| {
             // It takes no time away from the others, even if it takes longer than expected.
@@ -179,7 +179,7 @@ impl TimeLeft {
     }
 
     /// How long a round with these trials takes.
-    pub fn round(&self, trials: impl Iterator<Item = CellId>) -> Duration {
+    pub(super) fn round(&self, trials: impl Iterator<Item = CellId>) -> Duration {
         trials.map(|trial| self.expected(trial, false)).sum()
     }
 
@@ -251,7 +251,7 @@ fn least_search(measure: &Measure) -> Duration {
 }
 
 /// How long the explanations of a run take: of this many servers under a measure each.
-pub fn explaining(plan: &ExplainPlan, explained: u32) -> Duration {
+pub(super) fn explaining(plan: &ExplainPlan, explained: u32) -> Duration {
     // A round loads a server twice.
     let rounds = (plan.duration + BESIDE_THE_LOAD) * 2 * plan.rounds;
     let profile = plan

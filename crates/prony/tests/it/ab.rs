@@ -11,7 +11,7 @@ use prony_testkit::server::{self, Change};
 use prony_testkit::{contains, lacks};
 
 /// It does the same work for each response, as much as its environment says.
-pub const CHANGES: [(&str, Change); 1] = [("working", |_, _| {
+pub(crate) const CHANGES: [(&str, Change); 1] = [("working", |_, _| {
     let steps = std::env::var("STEPS").unwrap().parse().unwrap();
     for step in 0..steps {
         std::hint::black_box::<u32>(step);

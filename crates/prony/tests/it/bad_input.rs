@@ -13,7 +13,7 @@ use prony_testkit::{contains, lacks};
 use crate::common::project::{Project, manifest, trials};
 use crate::common::{leave_out, run, saved};
 
-pub const CHANGES: [(&str, Change); 4] = [
+pub(crate) const CHANGES: [(&str, Change); 4] = [
     ("silent", |request, _| {
         if request.number == 1 {
             println!("I listen");

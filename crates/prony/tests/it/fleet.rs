@@ -17,14 +17,14 @@ use serde_json::Value;
 const LATE: &str = "ms after the agreed instant";
 
 /// Runs a command until the machine has time for it.
-pub fn in_time(command: impl Fn() -> Command) -> Ended {
+pub(crate) fn in_time(command: impl Fn() -> Command) -> Ended {
     let ended = (0..20).map(|_| run(command()));
     let mut in_time = ended.filter(|ended| !ended.stderr.contains(LATE));
     in_time.next().expect("an agent that begins in time")
 }
 
 /// The agents with this number that `prony` with that id started.
-pub fn agents_of(parent: u32, index: &str) -> Vec<i32> {
+pub(crate) fn agents_of(parent: u32, index: &str) -> Vec<i32> {
     let is_agent = |pid: &i32| {
         let of = |file: &str| fs::read_to_string(format!("/proc/{pid}/{file}")).ok();
         let words = of("cmdline").unwrap_or_default();

@@ -9,7 +9,7 @@ use prony_testkit::table::rows;
 use prony_testkit::{contains, lacks};
 use serde_json::{Value, json};
 
-pub const CHANGES: [(&str, Change); 1] = [("shop", shop)];
+pub(crate) const CHANGES: [(&str, Change); 1] = [("shop", shop)];
 
 /// A shop: users log in, look at an item and order it. The numbers of orders must begin at 1000 in each process. After
 /// `BREAKS_AFTER` orders every further one is lost. After `LEAKS_AFTER` looks at items it shows what authorizes them. If

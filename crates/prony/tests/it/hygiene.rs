@@ -10,7 +10,7 @@ use nix::sys::signal::Signal;
 use prony_testkit::contains;
 use prony_testkit::server::{self, Change, hang};
 
-pub const CHANGES: [(&str, Change); 1] = [("only-hello", |request, _| {
+pub(crate) const CHANGES: [(&str, Change); 1] = [("only-hello", |request, _| {
     if request.path != "/hello" {
         hang();
     }

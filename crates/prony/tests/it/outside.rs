@@ -20,7 +20,7 @@ use prony_testkit::{contains, lacks};
 use serde_json::Value;
 
 /// Only a request to the host of the URL is right.
-pub const CHANGES: [(&str, Change); 1] = [("host", |request, response| {
+pub(crate) const CHANGES: [(&str, Change); 1] = [("host", |request, response| {
     let host = request.header("host").unwrap().split(':').next().unwrap();
     let status = if request.path == "/hello" { 200 } else { 404 };
     *response = Response::new(status, "text/plain", host);

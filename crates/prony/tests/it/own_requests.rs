@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::common::project::{Project, trials};
 
-pub const CHANGES: [(&str, Change); 4] = [
+pub(crate) const CHANGES: [(&str, Change); 4] = [
     ("orders", orders),
     ("orders-until-one", |request, response| {
         orders(request, response);

@@ -105,7 +105,7 @@ fn a_server_that_does_not_respond_is_described_for_the_user_to_correct() {
     ));
 }
 
-pub const CHANGES: [(&str, Change); 3] = [
+pub(crate) const CHANGES: [(&str, Change); 3] = [
     ("one-route", |request, response| {
         response.status = match request.path.as_str() {
             "/api/v1/things" => 200,

@@ -9,7 +9,7 @@ use nix::sys::signal::Signal;
 use prony_testkit::server::Change;
 use serde_json::{Value, json};
 
-pub const CHANGES: [(&str, Change); 1] = [("late", |_, _| {
+pub(crate) const CHANGES: [(&str, Change); 1] = [("late", |_, _| {
     thread::sleep(Duration::from_millis(400));
 })];
 

@@ -9,7 +9,7 @@ use crate::common::{Running, run};
 use prony_testkit::server::{self, Change, hang};
 use prony_testkit::{contains, lacks};
 
-pub const CHANGES: [(&str, Change); 5] = [
+pub(crate) const CHANGES: [(&str, Change); 5] = [
     ("logs-elsewhere", |_, response| {
         response.errors = std::mem::take(&mut response.output);
     }),

@@ -161,7 +161,7 @@ fn lie_about_quotes(lie: &str, response: &mut Response) {
     response.body.clone_from(&quotes()[other]);
 }
 
-pub const CHANGES: [(&str, Change); 7] = [
+pub(crate) const CHANGES: [(&str, Change); 7] = [
     ("lies", lie),
     ("closing", |_, response| {
         response.headers.push(("connection", "close".to_owned()));

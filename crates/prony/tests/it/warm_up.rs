@@ -13,7 +13,7 @@ use nix::sys::signal::Signal;
 use prony_testkit::server::{self, Change, Request};
 use serde_json::Value;
 
-pub const CHANGES: [(&str, Change); 4] = [
+pub(crate) const CHANGES: [(&str, Change); 4] = [
     ("speeds-up", |request, _| speed_up(request)),
     ("speeds-up-and-ends", |request, _| {
         static WATCH: Once = Once::new();

@@ -7,7 +7,7 @@ use prony_testkit::server::{Change, Response};
 use serde_json::Value;
 
 /// Every second response is wrong, from the 60th of a process on.
-pub const CHANGES: [(&str, Change); 1] = [("half-wrong", |request, response| {
+pub(crate) const CHANGES: [(&str, Change); 1] = [("half-wrong", |request, response| {
     if request.number >= 60 && request.number % 2 == 1 {
         *response = Response::new(500, "text/plain", "no");
     }

@@ -11,12 +11,11 @@ use crate::table::ResultTable;
 const NO_TRIAL: &str = "no trial was run";
 
 /// Why a row is empty if the user did not ask for it.
-pub const NOT_REQUESTED: &str = "not requested";
+pub(crate) const NOT_REQUESTED: &str = "not requested";
 
 /// A server that is missing from one table or from all of its tables.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Absence {
-    /// The server.
     pub server: ServerRecord,
     /// The reason.
     pub why: Why,
@@ -29,7 +28,6 @@ pub enum Why {
     NotReady(ServerStatus),
     /// It failed the verification of a workload.
     Wrong {
-        /// The workload.
         workload: String,
         /// The expected response.
         expected: String,
@@ -38,9 +36,7 @@ pub enum Why {
     },
     /// All its trials of a workload failed.
     Failed {
-        /// The workload.
         workload: String,
-        /// The load.
         load: LoadSpec,
         /// The kind of the first failure.
         kind: FailureKind,
@@ -50,12 +46,7 @@ pub enum Why {
         trials: usize,
     },
     /// It was ready, but no trial of a workload was run, because the run was stopped.
-    NotTried {
-        /// The workload.
-        workload: String,
-        /// The load.
-        load: LoadSpec,
-    },
+    NotTried { workload: String, load: LoadSpec },
 }
 
 impl Absence {
@@ -125,7 +116,7 @@ impl Why {
     }
 }
 
-pub fn absences(run: &Run, trials: &[TrialRecord], tables: &[ResultTable]) -> Vec<Absence> {
+pub(crate) fn absences(run: &Run, trials: &[TrialRecord], tables: &[ResultTable]) -> Vec<Absence> {
     let of = |server| of_server(server, trials, tables);
     run.servers.iter().flat_map(of).collect()
 }
@@ -155,7 +146,7 @@ fn of_server(
 }
 
 /// Why there are no figures of a server for one workload under one load, in a word or two.
-pub fn why_absent(
+pub(crate) fn why_absent(
     run: &Run,
     trials: &[TrialRecord],
     server: &str,

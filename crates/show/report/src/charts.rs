@@ -66,12 +66,11 @@ impl ChartKind {
     }
 
     /// Whether it is shown with the noise: the course of the trials and of the rounds.
-    pub fn is_of_noise(self) -> bool {
+    pub(crate) fn is_of_noise(self) -> bool {
         matches!(self, Self::Rounds | Self::Course)
     }
 }
 
-/// A chart as a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChartFile {
     /// The file's name: `hello-throughput.svg`, `published-1-rate.svg`.
@@ -97,7 +96,7 @@ pub fn chart_files(summary: &RunSummary) -> Vec<ChartFile> {
 }
 
 /// One chart of a table with its file name.
-pub fn figure(kind: ChartKind, table: &ResultTable) -> Figure {
+pub(crate) fn figure(kind: ChartKind, table: &ResultTable) -> Figure {
     let chart = match kind {
         ChartKind::Throughput => throughput(table).draw(),
         ChartKind::Latency => latency(table).draw(),
@@ -115,12 +114,12 @@ pub fn figure(kind: ChartKind, table: &ResultTable) -> Figure {
 }
 
 /// Latency against rate, for each workload that was measured at several rates.
-pub fn rate_figures(summary: &RunSummary) -> Vec<Figure> {
+pub(crate) fn rate_figures(summary: &RunSummary) -> Vec<Figure> {
     rates::figures(summary)
 }
 
 /// The charts of a document's table, with the figures that were measured here.
-pub fn document_figures(table: &DocumentTable) -> Vec<Figure> {
+pub(crate) fn document_figures(table: &DocumentTable) -> Vec<Figure> {
     let measured = |figure: &&PublishedFigure| {
         let mut rows = table.rows.iter();
         rows.any(|row| row.measured.contains_key(*figure))
@@ -157,7 +156,6 @@ fn series(row: &ServerRow, value: String, note: String, mark: Option<Mark>) -> S
     }
 }
 
-/// The axis of a chart of bars.
 struct BarAxis {
     title: String,
     scale: fn(f64, usize) -> Scale,

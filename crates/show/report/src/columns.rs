@@ -228,12 +228,12 @@ fn part_columns<'a>(words: &PartWords) -> [PartCol<'a>; 7] {
 }
 
 /// The flows of each server and their requests; `None` if the load has none.
-pub fn flows(table: &ResultTable) -> Option<Table> {
+pub(crate) fn flows(table: &ResultTable) -> Option<Table> {
     parts(table, &FLOW_WORDS, |figures| &figures.flows)
 }
 
 /// The stages of each server; `None` if the load has no more than one.
-pub fn stages(table: &ResultTable) -> Option<Table> {
+pub(crate) fn stages(table: &ResultTable) -> Option<Table> {
     parts(table, &STAGE_WORDS, |figures| &figures.stages)
 }
 
@@ -321,13 +321,13 @@ fn about(table: &ResultTable, mut shown: Table) -> Table {
 }
 
 /// Rates and latency, with the flags of each row.
-pub fn speed(table: &ResultTable) -> Table {
+pub(crate) fn speed(table: &ResultTable) -> Table {
     let shown = Table::of(&SPEED, rows(table)).titled("ratio", baseline_title(table));
     about(table, shown)
 }
 
 /// What the load cost the server, the cheapest in CPU time first.
-pub fn cost(table: &ResultTable) -> Table {
+pub(crate) fn cost(table: &ResultTable) -> Table {
     let columns = SPEED[1..2].iter().chain(&COST);
     let rows = table.by_cpu().into_iter().map(|row| {
         let is_first = row.cpu_band.is_some_and(|band| band.best == 1);
@@ -338,14 +338,14 @@ pub fn cost(table: &ResultTable) -> Table {
 }
 
 /// What the load cost the generator.
-pub fn generator(table: &ResultTable) -> Table {
+pub(crate) fn generator(table: &ResultTable) -> Table {
     let rows = table.rows.iter();
     let rows = rows.map(|row| (row, Row::default().facets(facets(&row.server))));
     Table::of(&GENERATOR, rows)
 }
 
 /// What a page filters the rows of a server by.
-pub fn facets(server: &ServerRecord) -> Vec<Facet> {
+pub(crate) fn facets(server: &ServerRecord) -> Vec<Facet> {
     let facets = [("language", &server.language), ("class", &server.class)];
     let known = facets.into_iter().filter(|(_, value)| !value.is_empty());
     known
@@ -354,13 +354,13 @@ pub fn facets(server: &ServerRecord) -> Vec<Facet> {
 }
 
 /// The most important columns of all, for a terminal.
-pub fn all(table: &ResultTable) -> Table {
+pub(crate) fn all(table: &ResultTable) -> Table {
     let columns = SPEED.iter().chain(&COST);
     about(table, Table::of(columns, rows(table)))
 }
 
 /// The most important columns of one workload at several rates, for a terminal.
-pub fn at_rates(rates: &Rates<'_>) -> Table {
+pub(crate) fn at_rates(rates: &Rates<'_>) -> Table {
     let columns = SPEED.iter().chain(&COST);
     let all = rates.tables.iter().flat_map(|(_, table)| rows(table));
     let mut shown = Table::of(columns, all);
@@ -405,7 +405,7 @@ fn tone(row: &ServerRow, is_first: bool) -> Tone {
 }
 
 /// The title of a table's ratios to the baseline; `None` if it has none.
-pub fn baseline_title(table: &ResultTable) -> Option<String> {
+pub(crate) fn baseline_title(table: &ResultTable) -> Option<String> {
     let baseline = table.baseline.as_ref()?;
     Some(if table.is_open() {
         format!("median latency relative to {baseline}")
@@ -415,14 +415,14 @@ pub fn baseline_title(table: &ResultTable) -> Option<String> {
 }
 
 /// A range of ranks: `1`, `2–4`.
-pub fn band(band: Option<Band>) -> String {
+pub(crate) fn band(band: Option<Band>) -> String {
     band.map_or(NONE.to_owned(), |Band { best, worst }| {
         number::interval(best as f64, worst as f64, |rank| rank.to_string())
     })
 }
 
 /// A cell with a rank, if there is one.
-pub fn rank(of: Option<Band>, hint: String, cell: Cell) -> Cell {
+pub(crate) fn rank(of: Option<Band>, hint: String, cell: Cell) -> Cell {
     // A cell with nothing but a rank is sorted by it, the narrower range first.
     let alone = of.filter(|_| cell.text.is_empty());
     let order = alone.map(|Band { best, worst }| best as f64 + worst as f64 / 1e4);

@@ -5,7 +5,7 @@ use prony_present::number::{NONE, bytes, seconds};
 use prony_present::words::{command_line, plural};
 
 /// The conditions of a run: names and values. What Prony could not see is shown as unknown.
-pub fn conditions(run: &Run) -> Vec<(&'static str, String)> {
+pub(crate) fn conditions(run: &Run) -> Vec<(&'static str, String)> {
     let machine = &run.machine;
     let known = |text: &str| {
         if text.is_empty() {
@@ -85,7 +85,7 @@ fn adaptive(adaptive: &Adaptive) -> String {
 }
 
 /// `10 min`, or seconds if it is not a whole number of minutes.
-pub fn time(length_s: f64) -> String {
+pub(crate) fn time(length_s: f64) -> String {
     let minutes = length_s / 60.0;
     if minutes >= 1.0 && minutes.fract() == 0.0 {
         format!("{minutes} min")

@@ -23,9 +23,7 @@ const MEANING: &str = "User-space instructions tell how much work the code does,
 /// The instructions of each server with one workload under one load.
 #[derive(Clone, Debug)]
 pub struct CountTable {
-    /// The workload.
     pub workload: String,
-    /// The load.
     pub load: LoadSpec,
     /// A row for each server, in the run's order.
     pub rows: Vec<CountRow>,
@@ -39,7 +37,7 @@ pub struct CountRow {
     /// Instructions per request: the median over the rounds with its interval; `None` if no round has any.
     pub per_request: Option<Estimate>,
     /// The ratio to the baseline, of all rounds of both; `None` for the baseline itself, and for fewer than two rounds.
-    pub to_baseline: Option<Ratio>,
+    pub(crate) to_baseline: Option<Ratio>,
     /// How many rounds counted.
     pub rounds: usize,
     /// The batches of requests of all rounds.
@@ -196,8 +194,7 @@ impl CountTable {
         (!rows.is_empty()).then(|| Table::with(titles.into_iter().map(Head::words), rows))
     }
 
-    /// The table in a sentence.
-    pub fn sentence(&self) -> Option<String> {
+    pub(crate) fn sentence(&self) -> Option<String> {
         let figures = self.rows.iter().filter_map(|row| {
             let per_request = row.per_request.as_ref()?;
             Some(format!("{} {}", row.server, whole(per_request.median)))
@@ -211,6 +208,6 @@ impl CountTable {
 }
 
 /// Whether a trial counts instructions.
-pub fn counts(record: &TrialRecord) -> bool {
+pub(crate) fn counts(record: &TrialRecord) -> bool {
     record.trial.load.by == MeasuredBy::Instructions
 }

@@ -13,12 +13,11 @@ pub struct CourseTrial {
     pub relative: Option<f64>,
     /// The share (0 to 1) of their CPU time that server or generator lost to others, whichever lost more.
     pub loss: f64,
-    /// Whether it was noisy.
     pub noisy: bool,
 }
 
 /// The trials of a table, every attempt, in the order in which they were run.
-pub fn course(records: &[&TrialRecord]) -> Vec<CourseTrial> {
+pub(crate) fn course(records: &[&TrialRecord]) -> Vec<CourseTrial> {
     let mut in_order = records.to_vec();
     in_order.sort_by_key(|record| (record.trial.sequence, record.attempt));
     let in_order = in_order.into_iter();

@@ -20,7 +20,7 @@ use prony_stats::{Correlation, Estimate, spearman, supports_percentile};
 pub(crate) use attempts::WARMING_UP;
 pub use attempts::{Attempts, WarmingFigures};
 pub use costs::{CostFigures, GeneratorFigures};
-pub use flows::PartFigures;
+pub(crate) use flows::PartFigures;
 pub(crate) use open::{Awaiting, RATE_MADE};
 pub use open::{EventFigures, HeldFigures, Lag, OpenFigures, SentFigures};
 pub use over_rounds::{Relative, WorstRound};
@@ -51,9 +51,9 @@ pub struct Figures {
     /// The number of responses with a latency.
     pub latency_count: u64,
     /// Rounds whose histogram could not be read, so the latency lacks them.
-    pub unreadable_histograms: usize,
+    pub(crate) unreadable_histograms: usize,
     /// Bytes received per second, heads included; the median of the rounds.
-    pub transfer_per_s: f64,
+    pub(crate) transfer_per_s: f64,
     /// The requests of all rounds by outcome, without warm-ups.
     pub outcomes: Outcomes,
     /// What a response and a connection cost the server.
@@ -64,8 +64,7 @@ pub struct Figures {
     pub startup_ns: Option<Estimate>,
     /// How the server was warmed up.
     pub warming: WarmingFigures,
-    /// Reconnects per request.
-    pub reconnects_per_request: f64,
+    pub(crate) reconnects_per_request: f64,
     /// Requests sent again over a new connection in all rounds, because the server had closed the old one in an orderly way.
     pub resent: u64,
     /// How often a connection had to wait for a free local port, in all rounds.
@@ -96,7 +95,7 @@ pub struct Figures {
     /// Every attempt at a round, in the order of the rounds.
     pub rounds: Vec<Attempt>,
     /// How the median round went; `None` if the record has the course of no round.
-    pub over_time: Option<OverTime>,
+    pub(crate) over_time: Option<OverTime>,
     /// What the server's process had written last in the last trial that counts; `None` if nothing is on record.
     pub log_tail: Option<LogTail>,
     /// How its requests travelled.
@@ -132,7 +131,6 @@ pub struct WrongResponses {
 pub struct OutageFigures {
     /// How many rounds had one.
     pub rounds: usize,
-    /// The longest one.
     pub longest: Outage,
 }
 

@@ -93,7 +93,7 @@ fn errors(figures: &Figures) -> Option<Flag> {
 }
 
 /// The kinds of errors with their counts: `12 timed out`.
-pub fn error_words(figures: &Figures) -> String {
+pub(crate) fn error_words(figures: &Figures) -> String {
     let counted = |(outcome, count): (Outcome, u64)| {
         let count = number::count(count as f64);
         format!("{count} {}", words::outcome(outcome))
@@ -102,7 +102,7 @@ pub fn error_words(figures: &Figures) -> String {
 }
 
 /// `122 of 18,204 responses`.
-pub fn wrong_of(wrong: WrongResponses) -> String {
+pub(crate) fn wrong_of(wrong: WrongResponses) -> String {
     format!(
         "{} of {}",
         exact(wrong.wrong),

@@ -14,7 +14,7 @@ use crate::summary::RunSummary;
 use crate::table::{RateOrder, ResultTable, RoundsReached, ServerRow};
 
 /// Notes on a table's rows, a sentence each.
-pub fn asides(table: &ResultTable) -> Vec<String> {
+pub(crate) fn asides(table: &ResultTable) -> Vec<String> {
     let mut sentences: Vec<String> = too_few_rounds(table).into_iter().collect();
     let enough = table.enough.as_ref().map(rounds_reached);
     sentences.extend(enough.map(|reached| format!("Rounds: {reached}.")));
@@ -34,7 +34,7 @@ pub fn asides(table: &ResultTable) -> Vec<String> {
 
 /// A note if a table has too few rounds to be ranked, and how many would suffice; `None` if its rounds tell apart at least half
 /// of the pairs that nothing else keeps open.
-pub fn too_few_rounds(table: &ResultTable) -> Option<String> {
+pub(crate) fn too_few_rounds(table: &ResultTable) -> Option<String> {
     let rate_order = table.rate_order()?;
     let order = &rate_order.order;
     let (pairs, ordered) = (order.pairs(), order.separated());
@@ -62,7 +62,7 @@ pub fn too_few_rounds(table: &ResultTable) -> Option<String> {
 }
 
 /// The pairs that rounds can order: `3 pairs of servers`, lower bounds aside.
-pub fn exact_pairs(of: &RateOrder) -> String {
+pub(crate) fn exact_pairs(of: &RateOrder) -> String {
     let (pairs, servers) = (of.order.pairs(), of.servers.len());
     let aside = if pairs == servers * servers.saturating_sub(1) / 2 {
         ""
@@ -110,7 +110,7 @@ fn rounds_reached(enough: &RoundsReached) -> String {
 }
 
 /// Why the rows of an open loop have no rank.
-pub fn unranked(table: &ResultTable) -> Option<String> {
+pub(crate) fn unranked(table: &ResultTable) -> Option<String> {
     let lags = table.rows.iter().filter_map(|row| row.figures.open?.lag);
     let of = if lags.into_iter().any(|lag| lag.of_worst_round) {
         "of the worst round, because a round has no histogram of it"
@@ -250,7 +250,7 @@ fn wrong_of_server(summary: &RunSummary, id: &str) -> String {
 }
 
 /// A warning about a noisy machine, to read before the figures of a run.
-pub fn noisy(quiet: &Quiet) -> Option<String> {
+pub(crate) fn noisy(quiet: &Quiet) -> Option<String> {
     quiet.disturbance.is_noisy().then(|| {
         let lost = share(quiet.disturbance.mean_loss);
         let trials = match quiet.noisy {
@@ -265,7 +265,7 @@ pub fn noisy(quiet: &Quiet) -> Option<String> {
 }
 
 /// How noisy the trials were, a sentence each; empty if there was no trial.
-pub fn quiet(quiet: &Quiet) -> Vec<String> {
+pub(crate) fn quiet(quiet: &Quiet) -> Vec<String> {
     if quiet.disturbance.trials == 0 {
         return Vec::new();
     }
@@ -286,7 +286,7 @@ pub fn quiet(quiet: &Quiet) -> Vec<String> {
 }
 
 /// What [`noisy`] does not say of the trials, a sentence each.
-pub fn beside_noisy(quiet: &Quiet) -> Vec<String> {
+pub(crate) fn beside_noisy(quiet: &Quiet) -> Vec<String> {
     basis(quiet).into_iter().chain([frequency(quiet)]).collect()
 }
 

@@ -10,7 +10,7 @@ use prony_present::page::Block;
 use prony_present::table::{Cell, Head, Row, Table, Tone};
 use prony_present::words::{Joined, command_line, outcome};
 
-pub use log::LogRoom;
+pub(crate) use log::LogRoom;
 
 use crate::figures::Attempt;
 use crate::table::{ResultTable, ServerRow};
@@ -19,7 +19,7 @@ use crate::table::{ResultTable, ServerRow};
 const HASH: usize = 16;
 
 /// The details of each row, in the order of the rows.
-pub fn details(table: &ResultTable, room: LogRoom) -> Vec<Vec<Block>> {
+pub(crate) fn details(table: &ResultTable, room: LogRoom) -> Vec<Vec<Block>> {
     let rows = table.rows.iter();
     rows.map(|row| {
         let mut blocks = vec![Block::Facts(facts(row))];
@@ -47,7 +47,7 @@ fn facts(row: &ServerRow) -> Vec<(&'static str, String)> {
 }
 
 /// The command that started a server, unless it already ran.
-pub fn started_by(server: &ServerRecord) -> String {
+pub(crate) fn started_by(server: &ServerRecord) -> String {
     match &server.outside {
         Some(outside) => format!("already ran at {}", outside.url),
         None => command_line(&server.run_command),

@@ -13,7 +13,7 @@ use crate::columns;
 use crate::table::{RateOrder, ResultTable, ServerRow};
 
 /// The title of the matrix.
-pub const TITLE: &str = "Which pairs are told apart";
+pub(crate) const TITLE: &str = "Which pairs are told apart";
 /// A page folds the matrix of more servers away.
 const MOST_UNFOLDED: usize = 8;
 /// The tips of a larger matrix are short, because it has hundreds of cells.
@@ -22,7 +22,7 @@ const MOST_WITH_WORDS: usize = 12;
 const MOST_WITH_TIPS: usize = 20;
 
 /// Every pair of a table's ranked servers.
-pub struct Pairs<'a> {
+pub(crate) struct Pairs<'a> {
     rows: Vec<&'a ServerRow>,
     order: &'a RateOrder,
     /// What the ratios are of.
@@ -34,7 +34,7 @@ pub struct Pairs<'a> {
 impl<'a> Pairs<'a> {
     /// The pairs of the servers that the table ranks: by their rates, in an open loop by what they do in a second of CPU time.
     /// `None` if it ranks fewer than two.
-    pub fn of(table: &'a ResultTable) -> Option<Self> {
+    pub(crate) fn of(table: &'a ResultTable) -> Option<Self> {
         let by_cpu = if table.load.flows {
             "flows per CPU second"
         } else {
@@ -66,7 +66,7 @@ impl<'a> Pairs<'a> {
     }
 
     /// The matrix with its explanation; a large one is folded away.
-    pub fn blocks(&self) -> Vec<Block> {
+    pub(crate) fn blocks(&self) -> Vec<Block> {
         vec![
             Block::Text(self.sentence()),
             Block::Table(self.table()),
@@ -75,7 +75,7 @@ impl<'a> Pairs<'a> {
     }
 
     /// The same as part of a section, with a heading.
-    pub fn part(&self) -> Vec<Block> {
+    pub(crate) fn part(&self) -> Vec<Block> {
         let blocks = self.blocks();
         if self.is_large() {
             vec![Block::Fold(TITLE.into(), blocks)]
@@ -86,7 +86,7 @@ impl<'a> Pairs<'a> {
     }
 
     /// Whether it is too large to precede the figures.
-    pub fn is_large(&self) -> bool {
+    pub(crate) fn is_large(&self) -> bool {
         self.rows.len() > MOST_UNFOLDED
     }
 
@@ -220,7 +220,7 @@ impl<'a> Pairs<'a> {
 }
 
 /// A ratio: `1.23×`, with more digits if it is so near 1 that it would read as 1.
-pub fn times(ratio: f64) -> String {
+pub(crate) fn times(ratio: f64) -> String {
     let shown = number::ratio(ratio);
     match shown.as_str() {
         "1.00" if ratio != 1.0 => format!("{ratio:.4}×"),

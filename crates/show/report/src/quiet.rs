@@ -16,13 +16,13 @@ pub struct Quiet {
     /// Trials that were re-run after a noisy one.
     pub again: usize,
     /// Trials that lost CPU time to the hypervisor.
-    pub by_steal: usize,
+    pub(crate) by_steal: usize,
     /// Trials that lost CPU time to other programs.
-    pub by_other_programs: usize,
+    pub(crate) by_other_programs: usize,
     /// Trials that were measured before the server had warmed up.
     pub by_warm_up: usize,
     /// Trials with more than one of these causes.
-    pub by_several: usize,
+    pub(crate) by_several: usize,
     /// The amount of each kind of noise that was observed.
     pub seen: Vec<Seen>,
     /// The lowest and the highest frequency of the CPUs of server and generator, in MHz.
@@ -32,14 +32,13 @@ pub struct Quiet {
 /// One kind of noise, over the trials in which it was observed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seen {
-    /// Its name.
     pub kind: &'static str,
     /// The median of the trials, with its unit.
     pub median: String,
     /// The maximum of the trials.
     pub worst: String,
     /// The trial with the maximum: server, table and round; `None` if there was no noise of this kind.
-    pub worst_in: Option<String>,
+    pub(crate) worst_in: Option<String>,
 }
 
 /// A kind of noise: its name, its unit, and its amount in a trial, if it was observed.

@@ -8,7 +8,7 @@ use prony_stats::{Band, Competitor, Order};
 use crate::table::{RateOrder, ServerRow, Standing};
 
 /// Decides what limits each row's figures, and why it has no rank. Bands are assigned later.
-pub fn assess(rows: &mut [ServerRow], open: bool) {
+pub(crate) fn assess(rows: &mut [ServerRow], open: bool) {
     for row in rows {
         let rounds = row.figures.rate.n;
         row.bounds = row.figures.limits.clone();
@@ -35,7 +35,7 @@ fn standing(row: &ServerRow, open: bool) -> Standing {
 }
 
 /// Assigns bands to the rows of a closed loop, by the rates of the rounds.
-pub fn rank(rows: &mut [ServerRow]) -> RateOrder {
+pub(crate) fn rank(rows: &mut [ServerRow]) -> RateOrder {
     let by_round = |row: &ServerRow| Some(row.figures.headline.clone());
     rank_by(rows, FigureKind::Pace, by_round, |row, band| {
         row.standing = match row.standing {
@@ -46,7 +46,7 @@ pub fn rank(rows: &mut [ServerRow]) -> RateOrder {
 }
 
 /// Assigns bands by ok responses per second of CPU time.
-pub fn rank_by_cpu(rows: &mut [ServerRow]) -> RateOrder {
+pub(crate) fn rank_by_cpu(rows: &mut [ServerRow]) -> RateOrder {
     let by_round = |row: &ServerRow| {
         let costs = &row.figures.costs;
         Some(costs.requests_per_cpu_s_by_round.clone()).filter(|rounds| !rounds.is_empty())

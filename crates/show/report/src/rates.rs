@@ -9,11 +9,11 @@ use prony_present::words::plural;
 use crate::table::ResultTable;
 
 /// The tables of one workload whose loads differ by nothing but their constant rate, the lowest first; two at least.
-pub struct Rates<'t> {
+pub(crate) struct Rates<'t> {
     workload: &'t str,
     /// Their load without its rate.
     load: LoadSpec,
-    pub tables: Vec<(f64, &'t ResultTable)>,
+    pub(crate) tables: Vec<(f64, &'t ResultTable)>,
 }
 
 /// The constant rate of a load, and the load without it.
@@ -34,7 +34,7 @@ fn constant(load: &LoadSpec) -> Option<(f64, LoadSpec)> {
 
 impl<'t> Rates<'t> {
     /// Those of each workload and load that were measured at several rates.
-    pub fn of(tables: &'t [ResultTable]) -> Vec<Self> {
+    pub(crate) fn of(tables: &'t [ResultTable]) -> Vec<Self> {
         let mut groups: Vec<Self> = Vec::new();
         for table in tables {
             let Some((rate, load)) = constant(&table.load) else {
@@ -58,7 +58,7 @@ impl<'t> Rates<'t> {
     }
 
     /// The workload, and how its load differs if the workload has several groups.
-    pub fn name(&self, all: &[Self]) -> String {
+    pub(crate) fn name(&self, all: &[Self]) -> String {
         let same = all.iter().filter(|other| other.workload == self.workload);
         let loads: Vec<&LoadSpec> = same.map(|other| &other.load).collect();
         match load::difference(&self.load, &loads) {
@@ -68,7 +68,7 @@ impl<'t> Rates<'t> {
     }
 
     /// Their load in a line: `5 rates, open loop, Poisson, 64 connections, 2 s`.
-    pub fn line(&self) -> String {
+    pub(crate) fn line(&self) -> String {
         let [(rate, first), rest @ ..] = &self.tables[..] else {
             return String::new();
         };
@@ -82,18 +82,17 @@ impl<'t> Rates<'t> {
     }
 
     /// Whether its table with the lowest rate is this one.
-    pub fn begins_with(&self, table: &ResultTable) -> bool {
+    pub(crate) fn begins_with(&self, table: &ResultTable) -> bool {
         let first = self.tables.first();
         first.is_some_and(|(_, one)| ptr::eq(*one, table))
     }
 
-    /// Whether this table is one of them.
-    pub fn has(&self, table: &ResultTable) -> bool {
+    pub(crate) fn has(&self, table: &ResultTable) -> bool {
         self.tables.iter().any(|(_, one)| ptr::eq(*one, table))
     }
 
     /// The lines that `of` gives for each table. A line that all tables have appears once, and the others follow their rate.
-    pub fn notes(&self, of: impl Fn(&ResultTable) -> Vec<String>) -> Vec<String> {
+    pub(crate) fn notes(&self, of: impl Fn(&ResultTable) -> Vec<String>) -> Vec<String> {
         let of_each: Vec<(f64, Vec<String>)> = self
             .tables
             .iter()

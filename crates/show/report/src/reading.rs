@@ -10,16 +10,16 @@ use crate::summary::RunSummary;
 use crate::table::ResultTable;
 
 /// What a rank is, in short.
-pub const RANK: &str = "Rank: the range of ranks that the data allow; 2–4 means that one server is clearly faster (95 %). Every \
+pub(crate) const RANK: &str = "Rank: the range of ranks that the data allow; 2–4 means that one server is clearly faster (95 %). Every \
      two servers are compared round by round; the probability that any row of a table is misplaced is at most 5 %.";
 
 /// What the ratios of a document's table are.
-pub const RATIOS: &str = "Each figure as a ratio to the document's best row that was measured here, of the same workload; that \
+pub(crate) const RATIOS: &str = "Each figure as a ratio to the document's best row that was measured here, of the same workload; that \
      row is 1.00. Shares are shown as they are. A question mark means that one of the two figures is a lower bound, missed its \
      rate or had wrong responses, so the ratio is not reliable.";
 
 /// How to read the tables: the paragraphs that this report needs.
-pub fn reading(summary: &RunSummary) -> Vec<String> {
+pub(crate) fn reading(summary: &RunSummary) -> Vec<String> {
     let has = |cost: fn(&CostFigures) -> Option<Estimate>| {
         summary.rows().any(|row| cost(&row.figures.costs).is_some())
     };
@@ -179,7 +179,7 @@ fn warming(summary: &RunSummary) -> Option<String> {
 }
 
 /// What the intervals mean for the numbers of rounds in this run.
-pub fn intervals(summary: &RunSummary) -> Vec<String> {
+pub(crate) fn intervals(summary: &RunSummary) -> Vec<String> {
     let counts = summary.round_counts();
     let few: Vec<String> = counts
         .iter()
@@ -211,7 +211,7 @@ pub fn intervals(summary: &RunSummary) -> Vec<String> {
 }
 
 /// What the latency of these tables is, in short.
-pub fn latency(summary: &RunSummary) -> &'static str {
+pub(crate) fn latency(summary: &RunSummary) -> &'static str {
     if !summary.has_open() {
         "Latency is of a closed loop."
     } else if summary.has_closed() {

@@ -12,7 +12,6 @@ use crate::quiet::Quiet;
 use crate::table::{ResultTable, ServerRow};
 use crate::tables;
 
-/// The summary of a run.
 #[derive(Clone, Debug)]
 pub struct RunSummary {
     /// The document that the suite repeats, its tables filled with what was measured here; `None` if the suite repeats none.
@@ -71,12 +70,12 @@ impl RunSummary {
     }
 
     /// Whether a table is of a closed loop.
-    pub fn has_closed(&self) -> bool {
+    pub(crate) fn has_closed(&self) -> bool {
         self.tables.iter().any(|table| !table.is_open())
     }
 
     /// Whether a table is of users who wait for their responses and think.
-    pub fn has_users_closed(&self) -> bool {
+    pub(crate) fn has_users_closed(&self) -> bool {
         let thinks =
             |table: &ResultTable| matches!(table.load.shape, LoadShape::UsersClosed { .. });
         self.tables.iter().any(thinks)
@@ -91,7 +90,7 @@ impl RunSummary {
     }
 
     /// Whether a table is of an open loop.
-    pub fn has_open(&self) -> bool {
+    pub(crate) fn has_open(&self) -> bool {
         self.tables.iter().any(ResultTable::is_open)
     }
 
@@ -129,7 +128,7 @@ impl RunSummary {
     }
 
     /// The numbers of rounds behind the rows.
-    pub fn round_counts(&self) -> BTreeSet<usize> {
+    pub(crate) fn round_counts(&self) -> BTreeSet<usize> {
         self.rows().map(|row| row.figures.rate.n).collect()
     }
 }

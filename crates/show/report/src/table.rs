@@ -27,7 +27,7 @@ pub struct ResultTable {
     /// Which rows the rates tell apart; `None` for an open loop, whose rate is the offered one.
     pub order: Option<RateOrder>,
     /// Which rows their requests per second of CPU time tell apart.
-    pub cpu_order: RateOrder,
+    pub(crate) cpu_order: RateOrder,
     /// The trials in the order in which they were run, every attempt.
     pub course: Vec<CourseTrial>,
     /// Why no more rounds were added, if rounds were added as needed.
@@ -37,11 +37,9 @@ pub struct ResultTable {
 /// One server's row.
 #[derive(Clone, Debug)]
 pub struct ServerRow {
-    /// The server.
     pub server: ServerRecord,
     /// Its rank band, or why it has none.
     pub standing: Standing,
-    /// Its figures.
     pub figures: Figures,
     /// What limited its figures besides the server, even if in too few rounds to matter.
     pub bounds: Vec<Bound>,
@@ -52,7 +50,7 @@ pub struct ServerRow {
     /// both have; `None` if the table has no baseline, and for itself.
     pub of_baseline: Option<Relative>,
     /// Whether users with think time sent its requests in a closed loop, so that their thinking sets most of the pace.
-    pub thinks: bool,
+    pub(crate) thinks: bool,
     /// Its band by requests per second of CPU time; `None` for reference servers, after wrong responses, and if
     /// the CPU time is unknown.
     pub cpu_band: Option<Band>,
@@ -148,13 +146,12 @@ impl ResultTable {
     }
 
     /// Whether users think between their requests, and so make the rates of all servers alike.
-    pub fn is_paced_by_users(&self) -> bool {
+    pub(crate) fn is_paced_by_users(&self) -> bool {
         matches!(self.load.shape, LoadShape::UsersClosed { .. })
             && self.ranked().count() > 1
             && self.ranked().all(ServerRow::may_be_first)
     }
 
-    /// The rows with a rank.
     pub(crate) fn ranked(&self) -> impl Iterator<Item = &ServerRow> {
         self.rows.iter().filter(|row| row.band().is_some())
     }
@@ -181,7 +178,7 @@ impl ResultTable {
     }
 
     /// Whether its responses were read as event streams.
-    pub fn has_events(&self) -> bool {
+    pub(crate) fn has_events(&self) -> bool {
         self.rows.iter().any(|row| row.figures.events.is_some())
     }
 
@@ -205,7 +202,7 @@ impl ResultTable {
     }
 
     /// Whether any row has server CPU time.
-    pub fn has_cpu(&self) -> bool {
+    pub(crate) fn has_cpu(&self) -> bool {
         let mut rows = self.rows.iter();
         rows.any(|row| row.figures.requests_per_cpu_s().is_some())
     }
@@ -254,12 +251,12 @@ impl ServerRow {
 
     /// Whether its figures compare with those of other servers: reference servers do not compete, and neither do servers that
     /// sent wrong responses.
-    pub fn is_comparable(&self) -> bool {
+    pub(crate) fn is_comparable(&self) -> bool {
         !self.is_reference() && self.standing != Standing::WrongResponses
     }
 
     /// Whether it is a reference server (whose rate may also be a lower bound).
-    pub fn is_reference(&self) -> bool {
+    pub(crate) fn is_reference(&self) -> bool {
         self.server.is_reference()
     }
 }

@@ -14,7 +14,7 @@ use crate::ranking;
 use crate::table::{RateOrder, ResultTable, RoundsReached, ServerRow, Standing};
 
 /// The tables of a run, in the suite's order.
-pub fn tables(run: &Run, trials: &[TrialRecord]) -> Vec<ResultTable> {
+pub(crate) fn tables(run: &Run, trials: &[TrialRecord]) -> Vec<ResultTable> {
     let mut tables: Vec<ResultTable> = groups(run, trials)
         .into_iter()
         .map(|(workload, load)| {

@@ -16,7 +16,7 @@ use crate::table::{ResultTable, ServerRow};
 const MOST_NAMED: usize = 4;
 
 /// The verdict on one workload: `hello: rust-hyper is fastest at 49.9 k requests per second. …`
-pub fn verdict(table: &ResultTable) -> String {
+pub(crate) fn verdict(table: &ResultTable) -> String {
     let first = if table.is_open() {
         let why = "No server is ranked by rate, because the load sets it.";
         lowest_latency(table, why)
@@ -39,7 +39,7 @@ pub fn verdicts(summary: &RunSummary) -> Vec<String> {
 }
 
 /// How many servers of each kind there are: `6 ranked, 1 reference, 2 skipped`.
-pub fn servers<'a>(summary: &RunSummary, ids: impl Iterator<Item = &'a String>) -> String {
+pub(crate) fn servers<'a>(summary: &RunSummary, ids: impl Iterator<Item = &'a String>) -> String {
     let counted = |id: &str| {
         let mut rows = summary.counts.iter().flat_map(|table| &table.rows);
         rows.any(|row| row.server == id && row.per_request.is_some())

@@ -13,53 +13,49 @@ use crate::page_address::PageAddress;
 
 /// All runs of a store.
 #[derive(Clone, Debug, Default)]
-pub struct Catalog {
+pub(crate) struct Catalog {
     /// The runs, the oldest first.
-    pub runs: Vec<RunDigest>,
+    pub(crate) runs: Vec<RunDigest>,
     /// The runs that could not be read.
-    pub left_out: Vec<LeftOut>,
+    pub(crate) left_out: Vec<LeftOut>,
     /// The comparisons that have a page, the newest run first.
-    pub comparisons: Vec<Compared>,
+    pub(crate) comparisons: Vec<Compared>,
     /// Which runs of a suite have nothing to compare, and why, a line each.
-    pub incomparable: Vec<String>,
+    pub(crate) incomparable: Vec<String>,
     /// What of the possible comparisons has no page, in sentences.
-    pub limits: Vec<String>,
+    pub(crate) limits: Vec<String>,
 }
 
 /// A run that could not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeftOut {
-    /// Its id.
     pub id: String,
-    /// Why, and what to do.
     pub why: String,
 }
 
 /// A comparison that has a page.
 #[derive(Clone, Debug)]
-pub struct Compared {
-    /// Its page.
-    pub address: PageAddress,
-    /// The suite.
-    pub suite: String,
+pub(crate) struct Compared {
+    pub(crate) address: PageAddress,
+    pub(crate) suite: String,
     /// What is compared: `each run with the one before`.
-    pub kind: &'static str,
+    pub(crate) kind: &'static str,
     /// The older side.
-    pub base: String,
+    pub(crate) base: String,
     /// The newer side.
-    pub new: String,
+    pub(crate) new: String,
     /// How many comparisons have each finding.
-    pub tally: Tally,
+    pub(crate) tally: Tally,
 }
 
 /// What the pages of a run and of the one before it in its suite compare.
-pub const WITH_BEFORE: &str = "with the run before";
+pub(crate) const WITH_BEFORE: &str = "with the run before";
 /// What the page of a run of `prony ab` compares.
-pub const REVISIONS: &str = "revisions of a run";
+pub(crate) const REVISIONS: &str = "revisions of a run";
 
 impl Compared {
     /// Two runs.
-    pub fn runs(base: &str, new: &Run, kind: &'static str, tally: Tally) -> Self {
+    pub(crate) fn runs(base: &str, new: &Run, kind: &'static str, tally: Tally) -> Self {
         Self {
             address: PageAddress::runs(base, &new.id),
             suite: new.suite.clone(),
@@ -71,7 +67,7 @@ impl Compared {
     }
 
     /// Two servers of a run.
-    pub fn servers(run: &Run, pair: [&str; 2], kind: &'static str, tally: Tally) -> Self {
+    pub(crate) fn servers(run: &Run, pair: [&str; 2], kind: &'static str, tally: Tally) -> Self {
         let [base, new] = pair;
         Self {
             address: PageAddress::servers(&run.id, base, new),
@@ -86,26 +82,25 @@ impl Compared {
 
 impl Catalog {
     /// Keeps only these runs, those that cannot be read among them.
-    pub fn keep(&mut self, is_kept: impl Fn(&str) -> bool) {
+    pub(crate) fn keep(&mut self, is_kept: impl Fn(&str) -> bool) {
         self.runs.retain(|digest| is_kept(&digest.run.id));
         self.left_out.retain(|left_out| is_kept(&left_out.id));
     }
 
     /// Leaves a run out.
-    pub fn leave_out(&mut self, id: &str, why: &dyn std::error::Error) {
+    pub(crate) fn leave_out(&mut self, id: &str, why: &dyn std::error::Error) {
         self.left_out.push(LeftOut {
             id: id.to_owned(),
             why: why.to_string(),
         });
     }
 
-    /// A run.
-    pub fn run(&self, id: &str) -> Option<&RunDigest> {
+    pub(crate) fn run(&self, id: &str) -> Option<&RunDigest> {
         self.runs.iter().find(|digest| digest.run.id == id)
     }
 
     /// The newest run of each suite, the newest first.
-    pub fn latest(&self) -> Vec<&RunDigest> {
+    pub(crate) fn latest(&self) -> Vec<&RunDigest> {
         let mut latest: Vec<&RunDigest> = Vec::new();
         for digest in self.runs.iter().rev() {
             if !latest
@@ -119,13 +114,13 @@ impl Catalog {
     }
 
     /// The newest run of a suite that was run to its end.
-    pub fn latest_complete(&self, suite: &str) -> Option<&RunDigest> {
+    pub(crate) fn latest_complete(&self, suite: &str) -> Option<&RunDigest> {
         let mut runs = self.runs.iter().rev();
         runs.find(|digest| digest.run.suite == suite && digest.run.end == RunEnd::Complete)
     }
 
     /// The ids of all servers, each with the runs that requested it, the oldest first.
-    pub fn servers(&self) -> BTreeMap<&str, Vec<&RunDigest>> {
+    pub(crate) fn servers(&self) -> BTreeMap<&str, Vec<&RunDigest>> {
         let mut servers: BTreeMap<&str, Vec<&RunDigest>> = BTreeMap::new();
         for digest in &self.runs {
             for server in &digest.run.servers {
@@ -136,7 +131,7 @@ impl Catalog {
     }
 
     /// The machines, each with its runs, the oldest first.
-    pub fn machines(&self) -> BTreeMap<MachineKey, Vec<&RunDigest>> {
+    pub(crate) fn machines(&self) -> BTreeMap<MachineKey, Vec<&RunDigest>> {
         let mut machines: BTreeMap<MachineKey, Vec<&RunDigest>> = BTreeMap::new();
         for digest in &self.runs {
             machines
@@ -148,7 +143,7 @@ impl Catalog {
     }
 
     /// Sorts the runs by their start.
-    pub fn sort(&mut self) {
+    pub(crate) fn sort(&mut self) {
         let key = |digest: &RunDigest| (digest.run.started_at.clone(), digest.run.id.clone());
         self.runs.sort_by_key(key);
     }
@@ -158,7 +153,7 @@ impl Catalog {
 ///
 /// # Errors
 /// If the record file cannot be read, or a record in it.
-pub fn read(store: &Store, id: &str) -> Result<Recorded, StoreError> {
+pub(crate) fn read(store: &Store, id: &str) -> Result<Recorded, StoreError> {
     Ok(Recorded {
         run: store.run(id)?,
         trials: store.trials(id)?,
@@ -166,17 +161,16 @@ pub fn read(store: &Store, id: &str) -> Result<Recorded, StoreError> {
 }
 
 /// What a run's page shows.
-pub struct Summarized {
-    /// The digest.
-    pub digest: RunDigest,
+pub(crate) struct Summarized {
+    pub(crate) digest: RunDigest,
     /// The summary of its tables.
-    pub summary: RunSummary,
+    pub(crate) summary: RunSummary,
     /// The comparison that it was made for, if it was made for one.
-    pub verdict: Option<Comparison>,
+    pub(crate) verdict: Option<Comparison>,
 }
 
 /// Summarizes a run.
-pub fn summarize(recorded: &Recorded) -> Summarized {
+pub(crate) fn summarize(recorded: &Recorded) -> Summarized {
     let summary = RunSummary::of(&recorded.run, &recorded.trials);
     let verdict = Comparison::of_run(&recorded.run, &recorded.trials);
     Summarized {
@@ -190,7 +184,7 @@ pub fn summarize(recorded: &Recorded) -> Summarized {
 ///
 /// # Errors
 /// If they have nothing to compare.
-pub fn compare(base: &Recorded, new: &Recorded) -> Result<Comparison, Incomparable> {
+pub(crate) fn compare(base: &Recorded, new: &Recorded) -> Result<Comparison, Incomparable> {
     compare_sides(side(base, None), side(new, None))
 }
 
@@ -198,7 +192,7 @@ pub fn compare(base: &Recorded, new: &Recorded) -> Result<Comparison, Incomparab
 ///
 /// # Errors
 /// If there is nothing to compare, or a run lacks its server.
-pub fn compare_sides(base: Side<'_>, new: Side<'_>) -> Result<Comparison, Incomparable> {
+pub(crate) fn compare_sides(base: Side<'_>, new: Side<'_>) -> Result<Comparison, Incomparable> {
     let pair = base.server.zip(new.server).map(|(base, new)| [base, new]);
     let is_its_own = base.run.id == new.run.id && pair.is_some() && pair == base.run.compared();
     // A run that was made for this comparison says how its figures are to be judged.
@@ -211,7 +205,7 @@ pub fn compare_sides(base: Side<'_>, new: Side<'_>) -> Result<Comparison, Incomp
 }
 
 /// A side of a comparison.
-pub fn side<'a>(recorded: &'a Recorded, server: Option<&'a str>) -> Side<'a> {
+pub(crate) fn side<'a>(recorded: &'a Recorded, server: Option<&'a str>) -> Side<'a> {
     Side {
         run: &recorded.run,
         trials: &recorded.trials,
@@ -220,13 +214,13 @@ pub fn side<'a>(recorded: &'a Recorded, server: Option<&'a str>) -> Side<'a> {
 }
 
 /// How a run's figures changed since the run before.
-pub fn change(before: &Recorded, now: &Recorded) -> Option<RunChange> {
+pub(crate) fn change(before: &Recorded, now: &Recorded) -> Option<RunChange> {
     let comparison = compare(before, now).ok()?;
     Some(RunChange::of(&comparison))
 }
 
 /// Why two sides have no comparison, in one line.
-pub fn why_not(error: &Incomparable) -> String {
+pub(crate) fn why_not(error: &Incomparable) -> String {
     error
         .to_string()
         .lines()

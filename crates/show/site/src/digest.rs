@@ -9,57 +9,54 @@ use prony_report::{
 
 /// A run with its trials.
 #[derive(Clone, Debug)]
-pub struct Recorded {
-    /// The run.
-    pub run: Run,
+pub(crate) struct Recorded {
+    pub(crate) run: Run,
     /// Its trials, in the order in which they ran.
-    pub trials: Vec<TrialRecord>,
+    pub(crate) trials: Vec<TrialRecord>,
 }
 
 /// What the site keeps of a run.
 #[derive(Clone, Debug)]
-pub struct RunDigest {
+pub(crate) struct RunDigest {
     /// The run, without the document that it may reproduce.
-    pub run: Run,
+    pub(crate) run: Run,
     /// How many trials it has, failed ones and every attempt included.
-    pub trials: usize,
+    pub(crate) trials: usize,
     /// The verdict on each workload, a sentence or a few each.
-    pub verdicts: Vec<String>,
-    /// Its figures.
-    pub entries: Vec<ServerFigures>,
+    pub(crate) verdicts: Vec<String>,
+    pub(crate) entries: Vec<ServerFigures>,
     /// Which servers have none, and why.
-    pub absences: Vec<AbsentServer>,
+    pub(crate) absences: Vec<AbsentServer>,
     /// How many comparisons have each finding, if the run was made for a comparison of two revisions.
-    pub own: Option<Tally>,
+    pub(crate) own: Option<Tally>,
     /// How it compares with the run before it of its suite; `None` for the first.
-    pub change: Option<RunChange>,
+    pub(crate) change: Option<RunChange>,
 }
 
 /// The figures of one server with one workload under one load.
 #[derive(Clone, Debug)]
-pub struct ServerFigures {
+pub(crate) struct ServerFigures {
     /// The server's id.
-    pub server: String,
+    pub(crate) server: String,
     /// The workload's id.
-    pub workload: String,
-    /// The load.
-    pub load: LoadSpec,
+    pub(crate) workload: String,
+    pub(crate) load: LoadSpec,
     /// The figure by which servers are compared: the rate of a closed loop, the median latency of an open one, in nanoseconds.
     /// `None` if there is none, or responses were wrong.
-    pub figure: Option<Figure>,
+    pub(crate) figure: Option<Figure>,
     /// The 99th percentile of the latency, in nanoseconds.
-    pub p99: Option<Figure>,
+    pub(crate) p99: Option<Figure>,
     /// The server's peak memory, in bytes.
-    pub memory_bytes: Option<u64>,
+    pub(crate) memory_bytes: Option<u64>,
     /// How many rounds it has figures of.
-    pub rounds: usize,
+    pub(crate) rounds: usize,
     /// How far the figures can be trusted.
-    pub trust: Trust,
+    pub(crate) trust: Trust,
 }
 
 /// How far figures can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Trust {
+pub(crate) enum Trust {
     /// They are the server's.
     Sound,
     /// They are a lower bound: something besides the server was the limit.
@@ -70,54 +67,55 @@ pub enum Trust {
 
 /// A figure with its 95 % interval; `None` for a single round.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Figure {
+pub(crate) struct Figure {
     /// The median.
-    pub value: f64,
-    /// The interval.
-    pub interval: Option<(f64, f64)>,
+    pub(crate) value: f64,
+    pub(crate) interval: Option<(f64, f64)>,
 }
 
 /// A server that a run has no figures of.
 #[derive(Clone, Debug)]
-pub struct AbsentServer {
+pub(crate) struct AbsentServer {
     /// Its id.
-    pub server: String,
+    pub(crate) server: String,
     /// The workload; `None` for all.
-    pub workload: Option<String>,
+    pub(crate) workload: Option<String>,
     /// Why, in a few words.
-    pub why: String,
+    pub(crate) why: String,
 }
 
 /// How a run compares with an earlier one: the verdicts of `prony compare`.
 #[derive(Clone, Debug)]
-pub struct RunChange {
+pub(crate) struct RunChange {
     /// The earlier run.
-    pub base: String,
+    pub(crate) base: String,
     /// How many comparisons have each finding.
-    pub tally: Tally,
+    pub(crate) tally: Tally,
     /// How the conditions differ, and how the rate of the ceiling (reference server) changed.
-    pub differences: Vec<String>,
-    /// Whether they do.
-    pub conditions_differ: bool,
+    pub(crate) differences: Vec<String>,
+    pub(crate) conditions_differ: bool,
     /// The finding on the figure of each server, workload and load.
-    pub findings: Vec<FigureChange>,
+    pub(crate) findings: Vec<FigureChange>,
 }
 
 /// How one figure changed.
 #[derive(Clone, Debug)]
-pub struct FigureChange {
+pub(crate) struct FigureChange {
     server: String,
     workload: String,
     load: LoadSpec,
-    /// The finding.
-    pub finding: Finding,
+    pub(crate) finding: Finding,
     /// The change: `+2.3 %`; empty if it is unknown.
-    pub text: String,
+    pub(crate) text: String,
 }
 
 impl RunDigest {
     /// What to keep of a run.
-    pub fn of(recorded: &Recorded, summary: &RunSummary, verdict: Option<&Comparison>) -> Self {
+    pub(crate) fn of(
+        recorded: &Recorded,
+        summary: &RunSummary,
+        verdict: Option<&Comparison>,
+    ) -> Self {
         let mut run = recorded.run.clone();
         run.published = None;
         let absences = summary.absences.iter().map(|absence| AbsentServer {
@@ -141,26 +139,28 @@ impl RunDigest {
         }
     }
 
-    /// Its figures of one server.
-    pub fn entries_of<'a>(&'a self, server: &'a str) -> impl Iterator<Item = &'a ServerFigures> {
+    pub(crate) fn entries_of<'a>(
+        &'a self,
+        server: &'a str,
+    ) -> impl Iterator<Item = &'a ServerFigures> {
         self.entries
             .iter()
             .filter(move |entry| entry.server == server)
     }
 
     /// A server's record.
-    pub fn server(&self, id: &str) -> Option<&ServerRecord> {
+    pub(crate) fn server(&self, id: &str) -> Option<&ServerRecord> {
         self.run.server(id)
     }
 
     /// The day on which it started: `2026-11-21`.
-    pub fn date(&self) -> &str {
+    pub(crate) fn date(&self) -> &str {
         let started = &self.run.started_at;
         started.split('T').next().unwrap_or(started)
     }
 
     /// When it started, to the minute: `2026-11-21 20:30`.
-    pub fn time(&self) -> String {
+    pub(crate) fn time(&self) -> String {
         match self.run.started_at.split_once('T') {
             Some((date, time)) => format!("{date} {}", time.get(..5).unwrap_or(time)),
             None => self.run.started_at.clone(),
@@ -168,7 +168,7 @@ impl RunDigest {
     }
 
     /// Whether it may still be going on.
-    pub fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.run.end == RunEnd::Open
     }
 }
@@ -236,7 +236,7 @@ fn trust(row: &ServerRow) -> Trust {
 
 impl ServerFigures {
     /// What the figure is, with its unit.
-    pub fn figure_name(&self) -> &'static str {
+    pub(crate) fn figure_name(&self) -> &'static str {
         if self.load.by == MeasuredBy::Instructions {
             return "user-space instructions per request";
         }
@@ -249,7 +249,7 @@ impl ServerFigures {
     }
 
     /// How its figure is written.
-    pub fn written(&self) -> fn(f64) -> String {
+    pub(crate) fn written(&self) -> fn(f64) -> String {
         match self.load.by {
             MeasuredBy::Instructions => whole,
             MeasuredBy::Time if self.load.shape.is_open() => duration,
@@ -258,14 +258,14 @@ impl ServerFigures {
     }
 
     /// Whether another has the same workload and load.
-    pub fn is_like(&self, other: &ServerFigures) -> bool {
+    pub(crate) fn is_like(&self, other: &ServerFigures) -> bool {
         self.workload == other.workload && self.load.same_load(&other.load)
     }
 }
 
 impl RunChange {
     /// What a comparison says.
-    pub fn of(comparison: &Comparison) -> Self {
+    pub(crate) fn of(comparison: &Comparison) -> Self {
         let findings = comparison.cases.iter().filter_map(|case| {
             let metric = match (case.load.by, case.load.shape.is_open()) {
                 (MeasuredBy::Instructions, _) => Metric::UserInstructions,
@@ -295,7 +295,7 @@ impl RunChange {
     }
 
     /// How a figure changed; `None` if the earlier run does not have it.
-    pub fn of_entry(&self, entry: &ServerFigures) -> Option<&FigureChange> {
+    pub(crate) fn of_entry(&self, entry: &ServerFigures) -> Option<&FigureChange> {
         self.findings.iter().find(|it| {
             it.server == entry.server
                 && it.workload == entry.workload

@@ -12,28 +12,14 @@ pub enum SiteError {
     /// The record file.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// The folder cannot hold a site.
     #[error("cannot write the site to `{}`: {why}", path.display())]
-    Folder {
-        /// The folder.
-        path: PathBuf,
-        /// Why, and what to do.
-        why: String,
-    },
-    /// A page cannot be written.
+    Folder { path: PathBuf, why: String },
     #[error("cannot write `{}`: {source}{}", path.display(), help(source))]
-    Write {
-        /// The file.
-        path: PathBuf,
-        /// What went wrong.
-        source: io::Error,
-    },
-    /// The user stopped it.
+    Write { path: PathBuf, source: io::Error },
     #[error(
         "stopped: the pages until then are written, the front page is the old one; `prony site` again completes it"
     )]
     Interrupted,
-    /// The address is not free, or cannot be used.
     #[error("cannot listen on {address}: {source}{}", match source.kind() {
         io::ErrorKind::AddrInUse => "; another program uses the port: stop it, or name another with --listen",
         io::ErrorKind::PermissionDenied => "; a port below 1024 needs privileges: name another with --listen",
@@ -41,12 +27,9 @@ pub enum SiteError {
         _ => "",
     })]
     Listen {
-        /// The address.
         address: std::net::SocketAddr,
-        /// What went wrong.
         source: io::Error,
     },
-    /// The program's own event loop could not be started.
     #[error("cannot start the server: {0}")]
     Runtime(io::Error),
 }

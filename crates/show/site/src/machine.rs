@@ -6,14 +6,13 @@ use prony_present::words::plural;
 
 /// What distinguishes a machine: its hardware. A record has no name of a host, so two machines of one kind are one.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct MachineKey {
+pub(crate) struct MachineKey {
     /// The hardware in words: `Example CPU 3000, 2 CPUs, 8 GiB, virtual machine (KVM)`.
-    pub name: String,
+    pub(crate) name: String,
 }
 
 impl MachineKey {
-    /// The machine of a run.
-    pub fn of(run: &Run) -> Self {
+    pub(crate) fn of(run: &Run) -> Self {
         let machine = &run.machine;
         let model = if machine.cpu_model.is_empty() {
             "unknown CPU"
@@ -44,22 +43,21 @@ fn memory(machine: &Machine) -> Option<String> {
 
 /// The system on a machine, which may change while the machine stays: what a page of the machine describes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct System {
+pub(crate) struct System {
     /// Operating system.
-    pub os: String,
+    pub(crate) os: String,
     /// Kernel release.
-    pub kernel: String,
+    pub(crate) kernel: String,
     /// CPU frequency governor, if visible.
-    pub governor: Option<String>,
+    pub(crate) governor: Option<String>,
     /// Active mitigations.
-    pub mitigations: Vec<String>,
+    pub(crate) mitigations: Vec<String>,
     /// TCP and socket settings.
-    pub tcp_settings: Vec<String>,
+    pub(crate) tcp_settings: Vec<String>,
 }
 
 impl System {
-    /// The system of a run.
-    pub fn of(run: &Run) -> Self {
+    pub(crate) fn of(run: &Run) -> Self {
         let machine = run.machine.clone();
         Self {
             os: machine.os,

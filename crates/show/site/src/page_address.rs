@@ -5,8 +5,7 @@ use sha2::{Digest, Sha256};
 
 /// A page of the site.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum PageAddress {
-    /// The front page.
+pub(crate) enum PageAddress {
     Front,
     /// A run, by its id.
     Run(String),
@@ -39,7 +38,7 @@ const LONGEST: usize = 60;
 
 impl PageAddress {
     /// The comparison of two runs.
-    pub fn runs(base: &str, new: &str) -> Self {
+    pub(crate) fn runs(base: &str, new: &str) -> Self {
         Self::Runs {
             base: base.to_owned(),
             new: new.to_owned(),
@@ -47,7 +46,7 @@ impl PageAddress {
     }
 
     /// The comparison of two servers of a run.
-    pub fn servers(run: &str, base: &str, new: &str) -> Self {
+    pub(crate) fn servers(run: &str, base: &str, new: &str) -> Self {
         Self::Servers {
             run: run.to_owned(),
             base: base.to_owned(),
@@ -56,7 +55,7 @@ impl PageAddress {
     }
 
     /// The path of its file in the site.
-    pub fn path(&self) -> String {
+    pub(crate) fn path(&self) -> String {
         match self {
             Self::Front => "index.html".to_owned(),
             Self::Run(id) => format!("runs/{}.html", slug(id)),
@@ -71,7 +70,7 @@ impl PageAddress {
     }
 
     /// The address of this page, relative to another.
-    pub fn from(&self, other: &PageAddress) -> String {
+    pub(crate) fn from(&self, other: &PageAddress) -> String {
         let up = match other {
             Self::Front | Self::Comparisons => "",
             _ => "../",
@@ -80,7 +79,7 @@ impl PageAddress {
     }
 
     /// A link to this page from another.
-    pub fn link(&self, text: impl Into<String>, from: &PageAddress) -> Link {
+    pub(crate) fn link(&self, text: impl Into<String>, from: &PageAddress) -> Link {
         Link {
             text: text.into(),
             href: self.from(from),
@@ -89,7 +88,7 @@ impl PageAddress {
 }
 
 /// The pages above one, the topmost first.
-pub fn trail(to: &PageAddress) -> Vec<Link> {
+pub(crate) fn trail(to: &PageAddress) -> Vec<Link> {
     match to {
         PageAddress::Front => Vec::new(),
         PageAddress::Runs { .. } | PageAddress::Servers { .. } => vec![

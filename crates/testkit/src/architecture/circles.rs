@@ -6,18 +6,18 @@ use std::fmt;
 /// `from` uses `name`, which `to` defines.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(super) struct Arrow {
-    pub from: String,
-    pub to: String,
-    pub line: usize,
-    pub name: String,
+    pub(crate) from: String,
+    pub(crate) to: String,
+    pub(crate) line: usize,
+    pub(crate) name: String,
 }
 
 /// Files of which each reaches each other.
 #[derive(Debug)]
 pub(super) struct Circle {
-    pub files: BTreeSet<String>,
+    pub(crate) files: BTreeSet<String>,
     /// Those between its files.
-    pub arrows: Vec<Arrow>,
+    pub(crate) arrows: Vec<Arrow>,
 }
 
 impl fmt::Display for Circle {

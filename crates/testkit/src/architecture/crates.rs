@@ -14,13 +14,13 @@ const TESTKIT: &str = "testkit";
 pub(super) struct Crate {
     name: String,
     /// From the root of the repository: `crates/base/model`.
-    pub folder: String,
+    pub(crate) folder: String,
     dependencies: Vec<String>,
 }
 
 impl Crate {
     /// All crates of the workspace, as `members` in its `Cargo.toml` lists them.
-    pub fn all(root: &Path) -> Vec<Self> {
+    pub(super) fn all(root: &Path) -> Vec<Self> {
         let workspace = read(&root.join("Cargo.toml"));
         let members = workspace["workspace"]["members"]
             .as_array()
@@ -61,7 +61,7 @@ impl Crate {
     }
 
     /// Each rule that a dependency of this crate breaks.
-    pub fn faults(&self, crates: &[Self]) -> Vec<String> {
+    pub(super) fn faults(&self, crates: &[Self]) -> Vec<String> {
         let used = self.dependencies.iter();
         let used = used.filter_map(|name| crates.iter().find(|one| one.name == *name));
         used.filter(|used| !self.may_use(used))

@@ -8,30 +8,30 @@ use crate::architecture::tokens::{Token, tokens};
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Section {
     /// Where it is in its file: nothing for the file itself.
-    pub path: Vec<String>,
+    pub(crate) path: Vec<String>,
     /// Modules in files of their own: `mod name;`.
-    pub children: Vec<String>,
-    pub imports: Vec<Import>,
+    pub(crate) children: Vec<String>,
+    pub(crate) imports: Vec<Import>,
     /// Paths before `::*`.
-    pub globs: Vec<Named>,
-    pub defines: BTreeSet<String>,
+    pub(crate) globs: Vec<Named>,
+    pub(crate) defines: BTreeSet<String>,
     /// Paths other than those of imports.
-    pub paths: Vec<Named>,
+    pub(crate) paths: Vec<Named>,
     /// All words outside of imports, but for names of fields.
-    pub words: BTreeSet<String>,
+    pub(crate) words: BTreeSet<String>,
 }
 
 #[derive(Debug, PartialEq)]
 pub(super) struct Import {
-    pub named: Named,
-    pub is_public: bool,
-    pub name: String,
+    pub(crate) named: Named,
+    pub(crate) is_public: bool,
+    pub(crate) name: String,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Named {
-    pub path: Vec<String>,
-    pub line: usize,
+    pub(crate) path: Vec<String>,
+    pub(crate) line: usize,
 }
 
 /// The modules of a file, the file itself first. What only tests compile is left out.

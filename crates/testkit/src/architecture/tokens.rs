@@ -3,12 +3,12 @@
 #[derive(Clone, Copy)]
 pub(super) struct Token<'a> {
     /// A word, `::`, or one character.
-    pub text: &'a str,
-    pub line: usize,
+    pub(crate) text: &'a str,
+    pub(crate) line: usize,
 }
 
 impl Token<'_> {
-    pub fn is_word(&self) -> bool {
+    pub(super) fn is_word(&self) -> bool {
         self.text
             .starts_with(|first: char| first == '_' || first.is_alphabetic())
     }

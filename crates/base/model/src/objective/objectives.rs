@@ -40,7 +40,6 @@ pub enum Objective {
 /// A limit on the right side of which a figure must be.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Limit<T> {
-    /// The limit.
     pub value: T,
     /// Whether a figure that equals it is on the right side.
     pub inclusive: bool,

@@ -24,7 +24,6 @@ pub struct ObjectiveError {
 
 /// Why a text is not an objective.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
 pub enum Problem {
     #[error("there is no objective; write for instance p99<10ms,errors<0.1%")]
     Empty,

@@ -45,7 +45,6 @@ const EDGE: f64 = 8.0;
 /// Curves over two axes.
 #[derive(Clone, Debug, Default)]
 pub struct CurveChart {
-    /// The title.
     pub title: String,
     /// A line below the title; in a narrow chart lines below the legend.
     pub subtitle: String,
@@ -57,7 +56,6 @@ pub struct CurveChart {
     pub x: Axis,
     /// The vertical axis.
     pub y: Axis,
-    /// The curves.
     pub curves: Vec<Curve>,
     /// Marked values of the vertical axis.
     pub levels: Vec<Level>,
@@ -70,9 +68,7 @@ pub struct CurveChart {
 /// A curve with its name at the end.
 #[derive(Clone, Debug)]
 pub struct Curve {
-    /// Its name.
     pub name: String,
-    /// The style of its line.
     pub style: Line,
     /// Its points, from left to right.
     pub points: Vec<(f64, f64)>,
@@ -111,7 +107,6 @@ impl Line {
 pub struct Level {
     /// The value.
     pub at: f64,
-    /// Its name.
     pub name: String,
 }
 
@@ -120,14 +115,11 @@ pub struct Level {
 pub struct Band {
     /// The value.
     pub at: f64,
-    /// The interval.
     pub interval: Option<(f64, f64)>,
-    /// Its name.
     pub name: String,
 }
 
 impl CurveChart {
-    /// Draws it.
     pub fn draw(&self) -> Chart {
         let plot = self.plot();
         let legend = self.legend_lines();

@@ -27,7 +27,6 @@ const DATE_WIDTH: f64 = 72.0;
 /// A figure over several runs.
 #[derive(Clone, Debug, Default)]
 pub struct HistoryChart {
-    /// The title.
     pub title: String,
     /// A line below the title.
     pub subtitle: String,
@@ -46,7 +45,6 @@ pub struct HistoryPoint {
     pub date: String,
     /// The figure.
     pub value: f64,
-    /// Its interval.
     pub interval: Option<(f64, f64)>,
     /// Whether the figure needs care: a lower bound, or of a run that did not complete.
     pub is_unsure: bool,
@@ -63,7 +61,6 @@ pub struct HistoryPoint {
 }
 
 impl HistoryChart {
-    /// Draws it.
     pub fn draw(&self) -> Chart {
         let body = html! {
             text class="heading" x="8" y="18" { (cut(&self.title, HEADING_LETTERS)) }

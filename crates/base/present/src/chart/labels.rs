@@ -9,10 +9,10 @@ const GAP: f64 = 6.0;
 /// A rectangle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Area {
-    pub left: f64,
-    pub right: f64,
-    pub top: f64,
-    pub bottom: f64,
+    pub(crate) left: f64,
+    pub(crate) right: f64,
+    pub(crate) top: f64,
+    pub(crate) bottom: f64,
 }
 
 impl Area {
@@ -43,8 +43,8 @@ impl Area {
 /// Where a name goes: the left end of its letters' line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct LabelPosition {
-    pub x: f64,
-    pub y: f64,
+    pub(crate) x: f64,
+    pub(crate) y: f64,
 }
 
 /// The places of names, in the order of the points; `None` for a name without room. The first points choose first. No name

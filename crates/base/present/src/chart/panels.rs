@@ -27,7 +27,6 @@ const NAME_LETTERS: usize = 24;
 /// Small panels with shared axes.
 #[derive(Clone, Debug, Default)]
 pub struct PanelChart {
-    /// The title.
     pub title: String,
     /// The text alternative.
     pub description: String,
@@ -47,7 +46,6 @@ pub struct PanelChart {
     pub note: String,
 }
 
-/// A panel.
 #[derive(Clone, Debug, Default)]
 pub struct Panel {
     /// The server.
@@ -62,7 +60,6 @@ pub struct Panel {
     pub mark: Option<f64>,
 }
 
-/// A point of a panel.
 #[derive(Clone, Copy, Debug)]
 pub struct PanelPoint {
     /// Its style.
@@ -93,7 +90,6 @@ struct Drawn {
 }
 
 impl PanelChart {
-    /// Draws it.
     pub fn draw(&self) -> Chart {
         let title = heading_lines(&self.title);
         let below_heading = HEADING * title.len() as f64 + 8.0;

@@ -28,7 +28,6 @@ const LINE_LETTERS: usize = 52;
 /// A chart with a row for each server.
 #[derive(Clone, Debug, Default)]
 pub struct RowChart {
-    /// The title.
     pub title: String,
     /// The text alternative.
     pub description: String,
@@ -42,7 +41,6 @@ pub struct RowChart {
     pub rows: Vec<Series>,
 }
 
-/// One row.
 #[derive(Clone, Debug, Default)]
 pub struct Series {
     /// The server.
@@ -55,7 +53,6 @@ pub struct Series {
     pub marks: Vec<Mark>,
 }
 
-/// A mark in a row.
 #[derive(Clone, Debug)]
 pub enum Mark {
     /// A bar from 0.
@@ -95,12 +92,10 @@ pub struct Trial {
     pub at: f64,
     /// Its vertical position or height.
     pub height: f64,
-    /// Whether it was noisy.
     pub is_noisy: bool,
 }
 
 impl RowChart {
-    /// Draws it.
     pub fn draw(&self) -> Chart {
         let has_legend = !self.legend.is_empty() || self.limit.is_some();
         let heading = heading_lines(&self.title);

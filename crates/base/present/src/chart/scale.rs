@@ -195,7 +195,7 @@ impl Scale {
     }
 
     /// Whether it is logarithmic.
-    pub fn is_log(&self) -> bool {
+    pub(crate) fn is_log(&self) -> bool {
         self.kind == Kind::Log
     }
 

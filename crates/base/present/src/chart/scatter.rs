@@ -19,7 +19,6 @@ const RADIUS: f64 = 4.0;
 /// A point for each server over two axes.
 #[derive(Clone, Debug, Default)]
 pub struct ScatterChart {
-    /// The title.
     pub title: String,
     /// The text alternative.
     pub description: String,
@@ -34,7 +33,6 @@ pub struct ScatterChart {
 /// A point with its interval.
 #[derive(Clone, Debug, Default)]
 pub struct ScatterPoint {
-    /// Its name.
     pub name: String,
     /// The horizontal value.
     pub x: f64,
@@ -47,7 +45,6 @@ pub struct ScatterPoint {
 }
 
 impl ScatterChart {
-    /// Draws it.
     pub fn draw(&self) -> Chart {
         let heading_of = heading_lines(&self.title);
         let top = HEADING * heading_of.len() as f64 + 24.0;

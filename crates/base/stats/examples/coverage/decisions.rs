@@ -9,7 +9,7 @@ use prony_stats::{
 use crate::simulated::{Noise, normal, share};
 use crate::{begin, name, percent, row};
 
-pub fn print() {
+pub(crate) fn print() {
     verdicts();
     equals_with_the_same_noise();
     equals_with_different_noise();

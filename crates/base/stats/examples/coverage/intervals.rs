@@ -6,7 +6,7 @@ use prony_stats::{Estimate, LEAST_ROUNDS, Ratio, bootstrap_of, enough};
 use crate::simulated::{Noise, normal, share};
 use crate::{begin, name, percent, row};
 
-pub fn print() {
+pub(crate) fn print() {
     medians_and_ratios();
     merged_percentiles();
     added_rounds(1);

@@ -220,7 +220,6 @@ mod tests {
             prop_assert_eq!(decoded(&encode(&text)).unwrap(), text);
         }
 
-        /// Every text has only one encoding.
         #[test]
         fn decoded_text_encodes_to_the_same_bytes(coded in prop::collection::vec(any::<u8>(), 0..20)) {
             if let Ok(text) = decoded(&coded) {

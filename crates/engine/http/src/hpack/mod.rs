@@ -17,7 +17,6 @@ pub use encoder::{EMPTY_TABLE, Repeated, encode, resize_table};
 
 /// Why a header block cannot be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
 pub enum HpackError {
     #[error("a header block ends in the middle of a field")]
     Cut,

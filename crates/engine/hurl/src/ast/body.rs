@@ -47,7 +47,6 @@ pub struct Json {
 
 #[derive(Clone, Debug)]
 pub enum JsonPiece {
-    /// A text, as it is.
     Text(String),
     /// A placeholder within a string: quotes of its value are escaped.
     InString(Placeholder),

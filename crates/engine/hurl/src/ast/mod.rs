@@ -1,8 +1,4 @@
 //! What a Hurl file says: entries with requests and expected responses, without its white space and comments.
-#![allow(
-    missing_docs,
-    reason = "the fields and variants have the names of Hurl's grammar and of its keywords"
-)]
 
 /// Defines an enum of keywords.
 macro_rules! keywords {
@@ -23,7 +19,6 @@ macro_rules! keywords {
     };
 }
 
-/// What has this keyword.
 pub(crate) fn named<T: Copy>(keyword: &str, all: &[(&str, T)]) -> Option<T> {
     let mut all = all.iter();
     all.find_map(|(known, value)| (*known == keyword).then_some(*value))

@@ -51,7 +51,6 @@ keywords! {
 }
 
 keywords! {
-    /// Options that are texts.
     TextOption {
         Header = "header",
         NoHeader = "no-header",
@@ -69,7 +68,6 @@ keywords! {
 }
 
 keywords! {
-    /// Options that are counts.
     CountOption {
         MaxRedirects = "max-redirs",
         Repeat = "repeat",

@@ -7,7 +7,7 @@ use crate::position::Position;
 #[derive(Clone, Debug)]
 pub struct Predicate {
     /// Whether the test is to fail: `not`.
-    pub is_negated: bool,
+    pub(crate) is_negated: bool,
     pub test: Test,
     pub position: Position,
 }

@@ -46,7 +46,6 @@ pub struct Placeholder {
 /// What the value of a placeholder is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expression {
-    /// That of a variable.
     Variable(String),
     /// The present time: `newDate`.
     NewDate,

@@ -13,7 +13,6 @@ const FORM: &str = "application/x-www-form-urlencoded";
 /// A request without placeholders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rendered {
-    /// The method.
     pub method: String,
     /// The URL with its query.
     pub url: String,

@@ -11,7 +11,6 @@ use crate::position::Position;
 
 /// A response that was received.
 #[derive(Clone, Debug)]
-#[allow(missing_docs, reason = "the names say what they are")]
 pub struct Response<'a> {
     pub version: HttpVersion,
     pub status: u16,
@@ -28,7 +27,6 @@ pub struct Response<'a> {
 
 /// A response that led to another request of the same entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the names say what they are")]
 pub struct Redirect {
     /// The URL of that request.
     pub location: String,

@@ -62,7 +62,6 @@ impl<'a> Scope<'a> {
         self.environment.now()
     }
 
-    /// The value of a placeholder.
     pub fn value(&mut self, placeholder: &Placeholder) -> Result<Value, Failure> {
         match &placeholder.expression {
             Expression::Variable(name) => match self.variables.get(name) {
@@ -88,7 +87,6 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// The text of a template.
     pub fn text(&mut self, template: &Template) -> Result<String, Failure> {
         let mut text = String::new();
         for element in &template.elements {
@@ -156,7 +154,6 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// What is in a file.
     pub(super) fn file(&mut self, name: &Template) -> Result<Vec<u8>, Failure> {
         let text = self.text(name)?;
         self.environment.file(&text).or_else(|error| {

@@ -15,7 +15,6 @@ use crate::number::Number;
 
 /// A value of a query, a variable or a predicate.
 #[derive(Clone, Debug)]
-#[allow(missing_docs, reason = "the types of Hurl")]
 pub enum Value {
     Bool(bool),
     Bytes(Vec<u8>),
@@ -66,7 +65,6 @@ impl<'de> Deserialize<'de> for Value {
 pub(super) struct Mismatch;
 
 impl Value {
-    /// An integer.
     pub fn integer(value: impl TryInto<i64>) -> Self {
         Self::Number(Number::Integer(value.try_into().unwrap_or(i64::MAX)))
     }

@@ -16,7 +16,6 @@ pub struct Variables {
 /// The value of a variable.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Variable {
-    /// The value.
     pub value: Value,
     /// Whether reports must not show it.
     pub is_secret: bool,
@@ -52,12 +51,10 @@ impl Variables {
         self.values.insert(name, Variable { value, is_secret });
     }
 
-    /// The variable of that name.
     pub fn get(&self, name: &str) -> Option<&Variable> {
         self.values.get(name)
     }
 
-    /// The names of all variables.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.values.keys().map(String::as_str)
     }

@@ -37,7 +37,6 @@ const FILE: Alphabet = Alphabet {
     refusal: "expecting a filename",
 };
 
-/// The name of a file.
 pub(super) fn file(reader: &mut Reader<'_>) -> Parsed<Template> {
     escaped_text(reader, &FILE)
 }

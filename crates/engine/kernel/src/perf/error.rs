@@ -6,28 +6,19 @@ use std::io;
 /// Why a [`Sampler`](super::Sampler) cannot be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The kernel does not let this process sample those threads.
     #[error("{}", forbidden(*.paranoid))]
     Forbidden {
         /// `kernel.perf_event_paranoid`; `None` if the kernel has no such setting.
         paranoid: Option<i32>,
     },
-    /// The threads need more open files than this process may have.
     #[error("{threads} threads are too many to sample: each needs open files for every CPU")]
-    TooManyThreads {
-        /// How many there are.
-        threads: usize,
-    },
-    /// There is no thread to sample.
+    TooManyThreads { threads: usize },
     #[error("the processes have ended")]
     NoThreads,
-    /// Threads appear faster than events can be opened for them.
     #[error("new threads keep appearing, so some would be missed")]
     ThreadsKeepAppearing,
-    /// The kernel does not have this event, or not for this content.
     #[error("the kernel does not have this event")]
     NoSuchEvent,
-    /// Anything else.
     #[error("perf_event_open: {0}")]
     Io(#[from] io::Error),
 }

@@ -17,9 +17,7 @@ pub enum Record<'a> {
         pid: i32,
         /// The thread.
         tid: i32,
-        /// When.
         time_ns: u64,
-        /// Which CPU.
         cpu: u32,
         /// It left.
         out: bool,
@@ -32,7 +30,6 @@ pub enum Record<'a> {
         pid: i32,
         /// The thread that did so.
         tid: i32,
-        /// When.
         time_ns: u64,
         /// Where the mapping starts.
         address: u64,
@@ -51,9 +48,7 @@ pub enum Record<'a> {
         pid: i32,
         /// The thread.
         tid: i32,
-        /// When.
         time_ns: u64,
-        /// The name.
         name: Cow<'a, str>,
         /// Because the process executes another program.
         exec: bool,
@@ -68,7 +63,6 @@ pub enum Record<'a> {
         parent_pid: i32,
         /// The thread that started it.
         parent_tid: i32,
-        /// When.
         time_ns: u64,
     },
     /// A thread ended.
@@ -77,7 +71,6 @@ pub enum Record<'a> {
         pid: i32,
         /// The thread.
         tid: i32,
-        /// When.
         time_ns: u64,
     },
     /// The ring was full, so as many records are missing here.
@@ -95,7 +88,6 @@ pub struct Sample<'a> {
     pub tid: i32,
     /// When, in nanoseconds of `CLOCK_MONOTONIC`.
     pub time_ns: u64,
-    /// On which CPU.
     pub cpu: u32,
     /// The addresses of the functions in the kernel, the innermost first.
     pub kernel_chain: Vec<u64>,

@@ -107,12 +107,6 @@ impl Ring {
         Ok(())
     }
 
-    /// The kernel has written something that was not read.
-    pub(super) fn has_records(&self) -> bool {
-        let head = self.position(HEAD_AT).load(Ordering::Relaxed);
-        head != self.position(TAIL_AT).load(Ordering::Relaxed)
-    }
-
     /// The length of the record at `at`; `None` if it is not between `at` and `head`.
     fn record_length(&self, at: u64, head: u64) -> Option<usize> {
         let available = usize::try_from(head.wrapping_sub(at)).ok()?;

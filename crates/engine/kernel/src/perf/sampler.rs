@@ -69,17 +69,6 @@ impl Sampler {
         Self::of_threads(events, Detail::Full, threads, ring_bytes_per_cpu)
     }
 
-    /// Samples every thread on every CPU. This takes `CAP_PERFMON`, or a `perf_event_paranoid` of 0 (-1 for raw data).
-    ///
-    /// # Errors
-    /// As of [`open`](Self::open).
-    pub fn system_wide(
-        events: &[SampledEvent],
-        ring_bytes_per_cpu: usize,
-    ) -> Result<Sampler, OpenError> {
-        Self::of_all_threads(events, Detail::Full, ring_bytes_per_cpu)
-    }
-
     /// Samples a tracepoint each time that one of these threads reaches it, as [`open`](Self::open) does, but the samples
     /// have nothing except the fields ([`Sample::raw`](super::Sample::raw)): pid, tid, time and CPU are 0. This costs the
     /// threads about a fifth less.
@@ -95,7 +84,8 @@ impl Sampler {
         Self::of_threads(&events, Detail::FieldsOnly, threads, ring_bytes_per_cpu)
     }
 
-    /// Samples a tracepoint each time that any thread reaches it, likewise with nothing except the fields.
+    /// Samples a tracepoint each time that any thread reaches it, likewise with nothing except the fields. This takes
+    /// `CAP_PERFMON`, or a `perf_event_paranoid` of 0 (-1 for raw data).
     ///
     /// # Errors
     /// As of [`open`](Self::open).
@@ -165,11 +155,6 @@ impl Sampler {
         let timeout = Timespec::try_from(timeout).ok();
         // A signal may end it early, which harms nobody.
         let _ = poll(&mut rings, timeout.as_ref());
-    }
-
-    /// Some ring has records that were not read.
-    pub fn has_records(&self) -> bool {
-        self.rings.iter().any(Ring::has_records)
     }
 
     /// Nothing happens any more; what was written can still be read.

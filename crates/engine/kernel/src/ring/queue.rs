@@ -13,7 +13,6 @@ pub(super) struct Queue {
     ring: IoUring,
     /// The ring's index among the descriptors registered for this thread: the kernel finds it faster than a file.
     registered: Option<u32>,
-    /// The flags of every wait.
     wait_flags: EnterFlags,
     /// How many completions were there when the last wait ended and are not taken yet.
     ready: usize,

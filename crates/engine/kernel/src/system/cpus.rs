@@ -11,27 +11,17 @@ use prony_model::CpuAssignment;
 /// Why text is not a list of CPUs such as `0-1,3`.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum CpuListError {
-    /// It is empty.
     #[error("the list of CPUs is empty; write for instance 0-1,3")]
     Empty,
-    /// A part that is neither a number nor a range.
     #[error("`{0}` is neither a CPU nor a range of CPUs; write for instance 0-1,3")]
     NotANumber(String),
-    /// A range whose end comes before its start.
     #[error("the range of CPUs `{0}` ends before it starts")]
     Backwards(String),
-    /// A number too high for the kernel's affinity call.
     #[error("there is no CPU {0}; the highest that can be named is {highest}", highest = CpuSet::count() - 1)]
     TooHigh(usize),
     /// A CPU that does not exist or that this process may not use.
     #[error("CPU {cpu} is not available to Prony, which may use {}", format_cpu_list(.allowed))]
-    Unusable {
-        /// The CPU.
-        cpu: usize,
-        /// The CPUs that it may use.
-        allowed: Vec<usize>,
-    },
-    /// The kernel does not report which CPUs there are.
+    Unusable { cpu: usize, allowed: Vec<usize> },
     #[error("cannot read which CPUs are available: {0}")]
     Unknown(String),
 }

@@ -68,7 +68,6 @@ use crate::wire::tls::Channel;
 
 /// Why a load could not run.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
 pub enum LoadError {
     #[error(transparent)]
     Plan(#[from] PlanError),

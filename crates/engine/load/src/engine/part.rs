@@ -104,7 +104,6 @@ pub(super) enum EventLoopName {
 
 /// Why a result cannot be that of an agent of the load.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
 pub enum ForeignPart {
     #[error("it is the result of agent {agent} of {agents}, not of agent {expected} of {of}")]
     Agent {

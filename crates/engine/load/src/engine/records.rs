@@ -19,7 +19,6 @@ pub struct Recording {
     pub traced: Option<usize>,
 }
 
-/// What was recorded.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Records {
     /// The latencies of each second, if they were wanted.
@@ -37,7 +36,6 @@ pub(super) struct WorkerRecorder {
     pub(super) trace: Option<Box<RequestTrace>>,
 }
 
-/// What it recorded.
 #[derive(Debug)]
 pub(super) struct WorkerRecords {
     start: Nanoseconds,

@@ -26,7 +26,6 @@ fn parts(method: &str, path: &str, headers: &[&str], body: &[u8]) -> RequestPart
     RequestParts::new(method, &url(path), &headers, body).unwrap()
 }
 
-/// Requests of every sort.
 fn requests() -> Vec<RequestParts> {
     let long = format!("x-long: {}", "a".repeat(3000));
     let text = &["Content-Type: text/plain"];
@@ -404,7 +403,6 @@ fn any_value() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// A document of each sort.
 fn documents() -> Vec<Value> {
     let plans = [
         full_plan(),

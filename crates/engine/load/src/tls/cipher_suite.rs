@@ -6,7 +6,6 @@ use rustls::{CipherSuite, SupportedCipherSuite};
 
 use super::{TlsError, TlsVersion, Versions};
 
-/// The names of a cipher suite.
 struct Names {
     suite: CipherSuite,
     iana: &'static str,
@@ -103,7 +102,6 @@ pub fn cipher_suites(version: TlsVersion) -> Vec<&'static str> {
     suites.map(|suite| iana_name(suite.suite())).collect()
 }
 
-/// The IANA name of a suite.
 pub(crate) fn iana_name(suite: CipherSuite) -> &'static str {
     let names = NAMES.iter().find(|names| names.suite == suite);
     names.map_or("an unknown cipher suite", |names| names.iana)

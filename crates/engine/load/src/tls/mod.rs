@@ -72,13 +72,10 @@ pub struct Identity {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Versions {
-    /// The lowest.
     pub lowest: TlsVersion,
-    /// The highest.
     pub highest: TlsVersion,
 }
 
-/// A version of TLS.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum TlsVersion {
     /// TLS 1.2, RFC 5246.
@@ -93,7 +90,6 @@ pub enum TlsVersion {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Offer {
-    /// This one.
     Only(HttpVersion),
     /// HTTP/2, and HTTP/1.1.
     Both,
@@ -110,7 +106,6 @@ pub struct TlsClient {
 
 /// Why TLS cannot be set up as [`TlsSettings`] say.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
 pub enum TlsError {
     #[error("cannot read {}: {source}", file.display())]
     Read {

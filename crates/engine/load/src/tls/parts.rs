@@ -30,7 +30,6 @@ pub(crate) struct TlsParts {
 pub(super) enum Trusted {
     /// Those that one of these vouches for, or is.
     Certificates(Vec<Base64>),
-    /// Any.
     Any,
 }
 

@@ -11,7 +11,6 @@ const LENGTH: usize = 3;
 
 /// A protocol that a server speaks although another one was expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
 pub enum OtherProtocol {
     #[error("the server responds with a TLS alert, not with HTTP: it seems to expect TLS")]
     Tls,

@@ -179,23 +179,19 @@ pub struct Whole {
 pub struct Eaten {
     /// How many bytes it took; fewer than were given only if a response has ended.
     pub bytes: usize,
-    /// The response that has ended.
     pub ended: Option<EndedResponse>,
 }
 
-/// A response that has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EndedResponse {
     /// The position of its request.
     pub position: usize,
     /// Whether its request was fully sent by then.
     pub was_sent: bool,
-    /// How it ended.
     pub end: End,
 }
 
 impl EndedResponse {
-    /// The response, if it is whole.
     pub fn whole(&self) -> Option<Whole> {
         match self.end {
             End::Whole(whole) => Some(whole),
@@ -207,7 +203,6 @@ impl EndedResponse {
 /// How a response ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// It is whole.
     Whole(Whole),
     /// There will be no whole response; the connection stays usable.
     Failed(Fault),
@@ -239,7 +234,6 @@ pub struct Which {
 
 /// Why there will be no response on a connection.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
 pub enum Fault {
     #[error(transparent)]
     H1(#[from] h1::Malformed),

@@ -14,14 +14,14 @@ const NOTICE: Duration = Duration::from_millis(30);
 const LONGEST_RESULT: usize = 60_000;
 
 /// All agents start together, once all are there.
-pub struct Together {
+pub(crate) struct Together {
     barrier: Barrier,
     notice: Duration,
     start: OnceLock<Instant>,
 }
 
 impl Together {
-    pub fn of(agents: usize, notice: Duration) -> Self {
+    pub(crate) fn of(agents: usize, notice: Duration) -> Self {
         Self {
             barrier: Barrier::new(agents),
             notice,
@@ -30,7 +30,7 @@ impl Together {
     }
 
     /// The instant, once it is known.
-    pub fn instant(&self) -> Option<Instant> {
+    pub(crate) fn instant(&self) -> Option<Instant> {
         self.start.get().copied()
     }
 }
@@ -43,7 +43,7 @@ impl Start for Together {
 }
 
 /// Runs the parts of a load: agent `i` has the `i`th plan, which is another only if agents must not share a scenario.
-pub fn run_parts(plans: &[LoadPlan], start: &dyn Start) -> Vec<PartResult> {
+pub(crate) fn run_parts(plans: &[LoadPlan], start: &dyn Start) -> Vec<PartResult> {
     run_parts_until(plans, start, &AtomicBool::new(false), &|_, _| {})
 }
 
@@ -73,18 +73,18 @@ fn run_parts_until(
 }
 
 /// As the fleet reads it.
-pub fn through_json(part: &PartResult) -> PartResult {
+pub(crate) fn through_json(part: &PartResult) -> PartResult {
     serde_json::from_str(&serde_json::to_string(part).unwrap()).unwrap()
 }
 
 /// Runs a load in one process, or in as many agents as there are plans, and checks that their parts add up to the whole.
-pub fn load(plans: &[LoadPlan], name: &str) -> LoadResult {
+pub(crate) fn load(plans: &[LoadPlan], name: &str) -> LoadResult {
     load_until(plans, name, &AtomicBool::new(false), &|_, _| {})
 }
 
 /// The same, of one thread per agent, interrupted when `is_enough` has said so and the agents have received what they could
 /// at that time: each has published its progress twice since then.
-pub fn interrupted_load(
+pub(crate) fn interrupted_load(
     plans: &[LoadPlan],
     name: &str,
     is_enough: impl Fn() -> bool + Send,

@@ -9,7 +9,7 @@ use prony_model::{Arrivals, LoadResult, LoadShape, Outcome, Outcomes, Schedule, 
 use prony_traffic::{HttpUrl, HttpVersion, RequestParts, Traffic};
 
 /// A load of `requests` requests to the server at that address.
-pub fn plan_to(
+pub(crate) fn plan_to(
     event_loop: EventLoopChoice,
     address: SocketAddr,
     method: &str,
@@ -31,12 +31,16 @@ pub fn plan_to(
 }
 
 /// The same with GET, without a body.
-pub fn get_from(event_loop: EventLoopChoice, address: SocketAddr, requests: u64) -> LoadPlan {
+pub(crate) fn get_from(
+    event_loop: EventLoopChoice,
+    address: SocketAddr,
+    requests: u64,
+) -> LoadPlan {
     plan_to(event_loop, address, "GET", &[], b"", requests)
 }
 
 /// The same over HTTP/2 in the clear.
-pub fn http2_plan_to(
+pub(crate) fn http2_plan_to(
     event_loop: EventLoopChoice,
     address: SocketAddr,
     method: Method,
@@ -50,7 +54,7 @@ pub fn http2_plan_to(
 }
 
 /// The same over one connection.
-pub fn over_one_connection(plan: LoadPlan) -> LoadPlan {
+pub(crate) fn over_one_connection(plan: LoadPlan) -> LoadPlan {
     plan.with(|plan| {
         plan.load.connections = 1;
         plan.load.max_connections = Some(1);
@@ -59,12 +63,12 @@ pub fn over_one_connection(plan: LoadPlan) -> LoadPlan {
 }
 
 /// A rate, at even intervals.
-pub fn even(per_s: f64) -> LoadShape {
+pub(crate) fn even(per_s: f64) -> LoadShape {
     LoadShape::Rate(Schedule::constant(Arrivals::Even, per_s))
 }
 
 /// One load of each kind; the last three have arrivals or think times of that many seconds on average.
-pub fn shapes(mean_s: f64) -> [LoadShape; 4] {
+pub(crate) fn shapes(mean_s: f64) -> [LoadShape; 4] {
     let think_time = Seconds::try_from(mean_s).unwrap();
     [
         LoadShape::Closed,
@@ -75,7 +79,7 @@ pub fn shapes(mean_s: f64) -> [LoadShape; 4] {
 }
 
 /// Runs a load, and checks what holds for each.
-pub fn load(plan: &LoadPlan) -> LoadResult {
+pub(crate) fn load(plan: &LoadPlan) -> LoadResult {
     let result = run(plan, &AtomicBool::new(false), &mut |_| {}).unwrap();
     assert_eq!(result.requests, result.outcomes.total());
     assert!(result.reconnects <= result.connections_opened, "{result:?}");
@@ -84,13 +88,13 @@ pub fn load(plan: &LoadPlan) -> LoadResult {
 
 /// That many requests had this outcome.
 #[track_caller]
-pub fn assert_outcome(result: &LoadResult, outcome: Outcome, count: u64) {
+pub(crate) fn assert_outcome(result: &LoadResult, outcome: Outcome, count: u64) {
     let (outcomes, wrong) = (&result.outcomes, &result.first_wrong);
     assert_eq!(outcomes[outcome], count, "{outcomes:?}, {wrong:?}");
 }
 
 /// The outcomes that some requests had: `3 ok and 1 reset`.
-pub fn summary(outcomes: &Outcomes) -> String {
+pub(crate) fn summary(outcomes: &Outcomes) -> String {
     let counts = outcomes.iter().filter(|(_, count)| *count > 0);
     let counts = counts.map(|(outcome, count)| format!("{count} {}", outcome.name()));
     counts.collect::<Vec<_>>().join(" and ")
@@ -98,7 +102,7 @@ pub fn summary(outcomes: &Outcomes) -> String {
 
 /// These are the outcomes of all requests.
 #[track_caller]
-pub fn assert_outcomes(result: &LoadResult, expected: &str) {
+pub(crate) fn assert_outcomes(result: &LoadResult, expected: &str) {
     let wrong = &result.first_wrong;
     assert_eq!(summary(&result.outcomes), expected, "{wrong:?}");
 }

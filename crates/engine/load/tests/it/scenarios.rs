@@ -8,20 +8,20 @@ use prony_traffic::{HttpVersion, HurlScenario, Keep, Scenario, Sources, Traffic}
 
 /// A step of a flow. A request of it has the path `/flow/ENTRY?row=R`, of the `R`th flow of all.
 #[derive(Clone, Copy)]
-pub struct Step {
-    pub turn: Kind,
-    pub method: &'static str,
-    pub pause: Duration,
-    pub timeout: Option<Duration>,
-    pub keep: Keep,
+pub(super) struct Step {
+    pub(crate) turn: Kind,
+    pub(crate) method: &'static str,
+    pub(crate) pause: Duration,
+    pub(crate) timeout: Option<Duration>,
+    pub(crate) keep: Keep,
     /// How many bytes its body has, and that of its response if all of that is kept and the server gives it back.
-    pub body: usize,
-    pub follows_redirects: bool,
+    pub(crate) body: usize,
+    pub(crate) follows_redirects: bool,
 }
 
 /// What a user does in a step.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub(super) enum Kind {
     Send,
     Skip,
     Fail,
@@ -29,7 +29,7 @@ pub enum Kind {
 
 impl Step {
     /// A request without a body, whose response must be 200.
-    pub const GET: Self = Self {
+    pub(super) const GET: Self = Self {
         turn: Kind::Send,
         method: "GET",
         pause: Duration::ZERO,
@@ -39,12 +39,12 @@ impl Step {
         follows_redirects: false,
     };
 
-    pub const SKIP: Self = Self {
+    pub(super) const SKIP: Self = Self {
         turn: Kind::Skip,
         ..Self::GET
     };
 
-    pub const FAIL: Self = Self {
+    pub(super) const FAIL: Self = Self {
         turn: Kind::Fail,
         ..Self::GET
     };
@@ -86,16 +86,16 @@ impl Step {
 }
 
 /// The flows of a plan, which count themselves.
-pub struct Counts(Arc<Scenario>);
+pub(super) struct Counts(Arc<Scenario>);
 
 impl Counts {
-    pub fn begun(&self) -> u64 {
+    pub(super) fn begun(&self) -> u64 {
         self.0.flows_begun()
     }
 }
 
 /// What users send who go through these steps.
-pub fn flows_of(server: &str, steps: &[Step], http: HttpVersion) -> (Traffic, Counts) {
+pub(super) fn flows_of(server: &str, steps: &[Step], http: HttpVersion) -> (Traffic, Counts) {
     let steps = steps.iter().enumerate();
     let text: String = steps
         .map(|(number, step)| step.entry(number, server))

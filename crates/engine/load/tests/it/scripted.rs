@@ -9,19 +9,19 @@ use std::time::Duration;
 
 use prony_testkit::until;
 
-pub const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
+pub(crate) const HELLO: &[u8] = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello";
 
 /// What the server does with one request, given the request's number on its connection.
-pub type Script = dyn Fn(&mut TcpStream, u64) -> After + Send + Sync;
+pub(crate) type Script = dyn Fn(&mut TcpStream, u64) -> After + Send + Sync;
 
 /// What happens to the connection after a response.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum After {
+pub(crate) enum After {
     Keep,
     Close,
 }
 
-pub struct ScriptedServer {
+pub(crate) struct ScriptedServer {
     address: SocketAddr,
     requests: Arc<AtomicU64>,
     connections: Arc<AtomicU64>,
@@ -30,7 +30,7 @@ pub struct ScriptedServer {
 }
 
 impl ScriptedServer {
-    pub fn start(
+    pub(crate) fn start(
         script: impl Fn(&mut TcpStream, u64) -> After + Send + Sync + 'static,
     ) -> ScriptedServer {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -60,7 +60,7 @@ impl ScriptedServer {
     }
 
     /// A server that gives every request the same response.
-    pub fn responding(response: impl Into<Vec<u8>>, after: After) -> ScriptedServer {
+    pub(crate) fn responding(response: impl Into<Vec<u8>>, after: After) -> ScriptedServer {
         let response = response.into();
         Self::start(move |stream, _| {
             let _ = stream.write_all(&response);
@@ -69,12 +69,12 @@ impl ScriptedServer {
     }
 
     /// A server that responds to every request with [`HELLO`].
-    pub fn hello() -> ScriptedServer {
+    pub(crate) fn hello() -> ScriptedServer {
         Self::responding(HELLO, After::Keep)
     }
 
     /// The same after a pause.
-    pub fn slow(pause: Duration) -> ScriptedServer {
+    pub(crate) fn slow(pause: Duration) -> ScriptedServer {
         Self::start(move |stream, _| {
             thread::sleep(pause);
             let _ = stream.write_all(HELLO);
@@ -82,21 +82,21 @@ impl ScriptedServer {
         })
     }
 
-    pub fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// Requests whose head it has read whole.
-    pub fn requests(&self) -> u64 {
+    pub(crate) fn requests(&self) -> u64 {
         self.requests.load(SeqCst)
     }
 
-    pub fn connections(&self) -> u64 {
+    pub(crate) fn connections(&self) -> u64 {
         self.connections.load(SeqCst)
     }
 
     /// Waits until it has seen what the client has sent and opened: it may be behind.
-    pub fn catch_up(&self, requests: u64, connections: u64) {
+    pub(crate) fn catch_up(&self, requests: u64, connections: u64) {
         until("what the client has sent", || {
             let has_all = self.requests() >= requests && self.connections() >= connections;
             has_all.then_some(())

@@ -11,25 +11,24 @@ const SOME_DATE: &str = "Sun, 06 Nov 1994 08:49:37 GMT";
 
 /// A HEADERS frame without the date, and without what depends on the stream.
 #[derive(Debug)]
-pub struct Head {
+pub(crate) struct Head {
     block: Vec<u8>,
     has_date: bool,
 }
 
 /// What a HEADERS frame depends on besides its fields.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
-    /// The stream.
-    pub stream: u32,
+pub(crate) struct Place {
+    pub(crate) stream: u32,
     /// Whether nothing follows it on the stream.
-    pub ends_stream: bool,
+    pub(crate) ends_stream: bool,
     /// Whether it tells the client that the dynamic table stays empty, which a client with a smaller table requires.
-    pub shrinks_table: bool,
+    pub(crate) shrinks_table: bool,
 }
 
 impl Head {
     /// A head with this status, these fields and the date.
-    pub fn with_date(status: &str, fields: &[(&str, &str)]) -> Self {
+    pub(crate) fn with_date(status: &str, fields: &[(&str, &str)]) -> Self {
         let lower: Vec<_> = fields
             .iter()
             .map(|(name, value)| (name.to_ascii_lowercase(), *value))
@@ -44,7 +43,7 @@ impl Head {
     }
 
     /// A head with these fields, whose names are in lower case.
-    pub fn new(fields: &[(&str, &str)]) -> Self {
+    pub(crate) fn new(fields: &[(&str, &str)]) -> Self {
         let mut block = Vec::new();
         encode(fields, &mut block);
         Self {
@@ -54,7 +53,7 @@ impl Head {
     }
 
     /// Appends the frame to `buffer`.
-    pub fn write(&self, place: Place, date: &Date, buffer: &mut Vec<u8>) {
+    pub(crate) fn write(&self, place: Place, date: &Date, buffer: &mut Vec<u8>) {
         let date = if self.has_date { date.as_bytes() } else { &[] };
         let shrink: &[u8] = if place.shrinks_table {
             &[EMPTY_TABLE]
@@ -76,11 +75,11 @@ impl Head {
 
 /// The heads and trailers of gRPC responses.
 #[derive(Debug)]
-pub struct GrpcHeads {
+pub(crate) struct GrpcHeads {
     /// The head of a response with messages.
-    pub begin: Head,
+    pub(crate) begin: Head,
     /// The trailers of a call that succeeded.
-    pub ok: Head,
+    pub(crate) ok: Head,
 }
 
 impl Default for GrpcHeads {
@@ -95,7 +94,7 @@ impl Default for GrpcHeads {
 const GRPC: [(&str, &str); 2] = [(":status", "200"), ("content-type", "application/grpc")];
 
 /// The trailers of a call that failed; `is_alone` if no head came before them.
-pub fn failure(failure: Failure, is_alone: bool) -> Head {
+pub(crate) fn failure(failure: Failure, is_alone: bool) -> Head {
     let Failure { code, message } = failure;
     let code = code.to_string();
     let head: &[_] = if is_alone { &GRPC } else { &[] };

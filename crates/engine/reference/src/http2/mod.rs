@@ -3,7 +3,7 @@
 //! Memory is bounded: nothing more is read while a batch waits to be sent, bodies of requests are skipped, bodies of
 //! responses are ranges of shared texts, and the messages of gRPC calls have a limit for the whole connection.
 
-pub mod head;
+pub(crate) mod head;
 mod request;
 mod settings;
 mod stream;
@@ -34,7 +34,7 @@ const MAX_HELD: usize = 64 << 20;
 
 /// One connection in HTTP/2.
 #[derive(Debug)]
-pub struct Http2 {
+pub(crate) struct Http2 {
     stage: Stage,
     requests: Requests,
     /// A header block that CONTINUATION frames continue.
@@ -92,7 +92,7 @@ impl Default for Http2 {
 
 impl Http2 {
     /// Whether a connection that begins with `bytes` is in HTTP/2; `None` if that needs more bytes.
-    pub fn begins(bytes: &[u8]) -> Option<bool> {
+    pub(crate) fn begins(bytes: &[u8]) -> Option<bool> {
         if bytes.len() < PREFACE.len() && PREFACE.starts_with(bytes) {
             None
         } else {
@@ -102,7 +102,7 @@ impl Http2 {
 
     /// Responds to the frames in `bytes`, up to a full batch; returns how many bytes that took. The first bytes have the
     /// whole preface.
-    pub fn respond(&mut self, bytes: &[u8], shared: &mut Shared) -> (usize, Progress) {
+    pub(crate) fn respond(&mut self, bytes: &[u8], shared: &mut Shared) -> (usize, Progress) {
         let mut read = 0;
         if self.stage == Stage::Preface {
             self.stage = Stage::Settings;

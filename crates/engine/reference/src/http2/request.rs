@@ -13,7 +13,7 @@ const LONGEST_RECENT: usize = 1024;
 
 /// What a header block requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Request {
+pub(super) enum Request {
     /// A response with this status and body.
     Http {
         /// The response.
@@ -29,7 +29,7 @@ pub enum Request {
 
 /// Decodes the header blocks of a connection.
 #[derive(Debug, Default)]
-pub struct Requests {
+pub(super) struct Requests {
     decoder: Decoder,
     fields: Fields,
     /// Most clients send the same few blocks over and over.
@@ -48,7 +48,7 @@ struct Recent {
 
 impl Requests {
     /// What a whole header block requests. After an error no further block of the connection can be decoded.
-    pub fn read(&mut self, block: &[u8]) -> Result<Request, HpackError> {
+    pub(super) fn read(&mut self, block: &[u8]) -> Result<Request, HpackError> {
         let changes = self.decoder.changes();
         let mut recent = self.recent.iter();
         if let Some(known) =

@@ -6,14 +6,14 @@ use prony_http::{
 };
 
 /// How many streams of a connection may be open.
-pub const MAX_STREAMS: usize = 1024;
+pub(super) const MAX_STREAMS: usize = 1024;
 /// How much the client may send on a stream before it is told to go on, in bytes.
-pub const STREAM_WINDOW: u32 = 256 << 10;
+pub(super) const STREAM_WINDOW: u32 = 256 << 10;
 /// How much the client may send on all streams before it is told to go on, in bytes.
-pub const CONNECTION_WINDOW: u32 = 4 << 20;
+pub(super) const CONNECTION_WINDOW: u32 = 4 << 20;
 
 /// Appends what the server sends first: its SETTINGS frame, and a WINDOW_UPDATE frame for the connection.
-pub fn write_server(buffer: &mut Vec<u8>) {
+pub(super) fn write_server(buffer: &mut Vec<u8>) {
     let settings = encode_settings([
         (Setting::MAX_CONCURRENT_STREAMS, MAX_STREAMS as u32),
         (Setting::INITIAL_WINDOW_SIZE, STREAM_WINDOW),
@@ -30,11 +30,11 @@ pub fn write_server(buffer: &mut Vec<u8>) {
 /// The client's settings that matter to a server that never pushes, never uses the dynamic table and sends no frame
 /// longer than every client accepts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ClientSettings {
+pub(super) struct ClientSettings {
     /// The send window of a new stream, in bytes.
-    pub initial_window: u32,
+    pub(crate) initial_window: u32,
     /// Whether the client's table is smaller than the default, so that the next header block must say that it knows.
-    pub shrinks_table: bool,
+    pub(crate) shrinks_table: bool,
 }
 
 impl Default for ClientSettings {
@@ -48,7 +48,7 @@ impl Default for ClientSettings {
 
 impl ClientSettings {
     /// Takes the payload of a SETTINGS frame.
-    pub fn take(&mut self, payload: &[u8]) -> Result<(), ErrorCode> {
+    pub(super) fn take(&mut self, payload: &[u8]) -> Result<(), ErrorCode> {
         for setting in read_settings(payload)? {
             match setting? {
                 (Setting::HEADER_TABLE_SIZE, size) if (size as usize) < TABLE_SIZE => {

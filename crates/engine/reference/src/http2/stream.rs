@@ -13,24 +13,23 @@ use crate::responses::Responses;
 use crate::route::Reply;
 use crate::shared::BATCH;
 
-/// One stream.
 #[derive(Debug)]
-pub struct Stream {
+pub(super) struct Stream {
     /// Its number.
-    pub id: u32,
+    pub(crate) id: u32,
     /// How much it may send.
-    pub window: SendWindow,
+    pub(crate) window: SendWindow,
     /// How much the client may send.
-    pub receive: ReceiveWindow,
+    pub(crate) receive: ReceiveWindow,
     /// What the client still sends.
-    pub inbound: Inbound,
+    pub(crate) inbound: Inbound,
     /// What is still to be sent.
-    pub outbound: Outbound,
+    pub(crate) outbound: Outbound,
 }
 
 /// What the client still sends.
 #[derive(Debug)]
-pub enum Inbound {
+pub(super) enum Inbound {
     /// A body that is skipped, of this length if it is known, and then the response.
     Body {
         /// The response.
@@ -46,7 +45,7 @@ pub enum Inbound {
 
 /// What is still to be sent.
 #[derive(Debug)]
-pub enum Outbound {
+pub(super) enum Outbound {
     /// Nothing until the client has sent more.
     Nothing,
     /// The rest of a body.
@@ -57,28 +56,28 @@ pub enum Outbound {
 
 /// The rest of a body.
 #[derive(Clone, Debug)]
-pub struct Text {
+pub(super) struct Text {
     /// Where it is in the shared texts.
-    pub range: Range<usize>,
+    pub(crate) range: Range<usize>,
     /// Where a copy of it is in the output's own buffer, if that is still there.
-    pub own: Option<usize>,
+    pub(crate) own: Option<usize>,
 }
 
 /// The response of a gRPC call.
 #[derive(Debug, Default)]
-pub struct CallResponse {
+pub(super) struct CallResponse {
     /// What is sent.
-    pub messages: Messages,
+    pub(crate) messages: Messages,
     /// How many of the bytes have been sent.
     sent: usize,
     has_head: bool,
     /// How the call ends, once that is certain.
-    pub end: Option<Result<(), Failure>>,
+    pub(crate) end: Option<Result<(), Failure>>,
 }
 
 impl CallResponse {
     /// Nothing is to be sent yet; messages will go into this memory.
-    pub fn new(memory: Vec<u8>) -> Self {
+    pub(super) fn new(memory: Vec<u8>) -> Self {
         let messages = Messages {
             bytes: memory,
             repeats: 0,
@@ -90,7 +89,7 @@ impl CallResponse {
     }
 
     /// How many bytes it holds.
-    pub fn held(&self) -> usize {
+    pub(super) fn held(&self) -> usize {
         self.messages.bytes.len()
     }
 
@@ -122,22 +121,22 @@ impl CallResponse {
 
 /// What sending depends on besides the stream.
 #[derive(Debug)]
-pub struct Sender<'a> {
+pub(super) struct Sender<'a> {
     /// How much the connection may send.
-    pub window: &'a mut SendWindow,
+    pub(crate) window: &'a mut SendWindow,
     /// Whether the next header block must say that the dynamic table stays empty.
-    pub shrinks_table: &'a mut bool,
+    pub(crate) shrinks_table: &'a mut bool,
     /// The texts and heads.
-    pub responses: &'a Responses,
+    pub(crate) responses: &'a Responses,
     /// The current date.
-    pub date: &'a Date,
+    pub(crate) date: &'a Date,
     /// Where frames go.
-    pub output: &'a mut Output,
+    pub(crate) output: &'a mut Output,
 }
 
 impl Sender<'_> {
     /// Writes a HEADERS frame.
-    pub fn head(&mut self, head: &Head, stream: u32, ends_stream: bool) {
+    pub(super) fn head(&mut self, head: &Head, stream: u32, ends_stream: bool) {
         let place = Place {
             stream,
             ends_stream,
@@ -160,7 +159,7 @@ impl Sender<'_> {
 
 /// How far a stream got.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sent {
+pub(super) enum Sent {
     /// Everything was sent, and the stream has ended on this side.
     All,
     /// The rest needs more of a window, or something else from the client.
@@ -171,7 +170,7 @@ pub enum Sent {
 
 impl Stream {
     /// A stream that the client has just opened.
-    pub fn new(id: u32, send_window: u32, inbound: Inbound) -> Self {
+    pub(super) fn new(id: u32, send_window: u32, inbound: Inbound) -> Self {
         Self {
             id,
             window: SendWindow::new(send_window),
@@ -182,7 +181,7 @@ impl Stream {
     }
 
     /// How many bytes it holds.
-    pub fn held(&self) -> usize {
+    pub(super) fn held(&self) -> usize {
         let inbound = match &self.inbound {
             Inbound::Call(call) => call.held(),
             _ => 0,
@@ -195,7 +194,7 @@ impl Stream {
     }
 
     /// Whether it has something that may be sent now if the windows allow it.
-    pub fn can_send(&self) -> bool {
+    pub(super) fn can_send(&self) -> bool {
         match &self.outbound {
             Outbound::Nothing => false,
             Outbound::Text(_) => true,
@@ -208,13 +207,13 @@ impl Stream {
     }
 
     /// Whether the client has to take something before it may send more.
-    pub fn is_blocked(&self) -> bool {
+    pub(super) fn is_blocked(&self) -> bool {
         matches!(&self.outbound, Outbound::Call(response) if response.held() > 0)
             && matches!(&self.inbound, Inbound::Call(call) if call.responds_at_once())
     }
 
     /// Sends as much as the windows allow.
-    pub fn send(&mut self, sender: &mut Sender<'_>) -> Sent {
+    pub(super) fn send(&mut self, sender: &mut Sender<'_>) -> Sent {
         let (id, window) = (self.id, &mut self.window);
         match &mut self.outbound {
             Outbound::Nothing => Sent::Waits,

@@ -4,19 +4,18 @@ use prony_http::ErrorCode;
 
 /// How much the client may send.
 #[derive(Clone, Copy, Debug)]
-pub struct ReceiveWindow {
+pub(super) struct ReceiveWindow {
     size: u32,
     left: u32,
 }
 
 impl ReceiveWindow {
-    /// A window of this size.
-    pub fn new(size: u32) -> Self {
+    pub(super) fn new(size: u32) -> Self {
         Self { size, left: size }
     }
 
     /// These bytes were received.
-    pub fn take(&mut self, length: usize) -> Result<(), ErrorCode> {
+    pub(super) fn take(&mut self, length: usize) -> Result<(), ErrorCode> {
         let left = u32::try_from(length)
             .ok()
             .and_then(|length| self.left.checked_sub(length));
@@ -25,7 +24,7 @@ impl ReceiveWindow {
     }
 
     /// By how much to open it again, once half of it is used.
-    pub fn refill(&mut self) -> Option<u32> {
+    pub(super) fn refill(&mut self) -> Option<u32> {
         let used = self.size - self.left;
         let is_due = used > self.size / 2;
         is_due.then(|| {

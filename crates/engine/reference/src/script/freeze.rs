@@ -49,7 +49,7 @@ impl Freeze {
     }
 
     /// When `work` that is started at `start` is done.
-    pub fn end_of(&self, start: Duration, work: Duration) -> Duration {
+    pub(crate) fn end_of(&self, start: Duration, work: Duration) -> Duration {
         let (period, start) = (self.period.as_nanos(), start.as_nanos());
         let awake = period - self.length.as_nanos();
         let into_period = start % period;

@@ -13,7 +13,7 @@ use nix::time::{ClockId as Clock, clock_gettime};
 /// A timer descriptor is precise; the timeouts of `epoll_pwait2` and the like may be late by a thousandth of their length,
 /// the kernel's timer slack.
 #[derive(Debug)]
-pub struct Alarm {
+pub(super) struct Alarm {
     timer: TimerFd,
     /// Time since boot.
     origin: Duration,
@@ -22,7 +22,7 @@ pub struct Alarm {
 
 impl Alarm {
     /// Starts counting now.
-    pub fn new() -> Result<Self, Errno> {
+    pub(super) fn new() -> Result<Self, Errno> {
         let flags = TimerFlags::TFD_NONBLOCK | TimerFlags::TFD_CLOEXEC;
         Ok(Self {
             timer: TimerFd::new(ClockId::CLOCK_MONOTONIC, flags)?,
@@ -32,18 +32,18 @@ impl Alarm {
     }
 
     /// Starts counting again, from now.
-    pub fn restart(&mut self) -> Result<(), Errno> {
+    pub(super) fn restart(&mut self) -> Result<(), Errno> {
         self.origin = monotonic()?;
         Ok(())
     }
 
     /// The time since the origin.
-    pub fn now(&self) -> Result<Duration, Errno> {
+    pub(super) fn now(&self) -> Result<Duration, Errno> {
         Ok(monotonic()?.saturating_sub(self.origin))
     }
 
     /// Rings at `instant`, at once if that has passed; never for `None`.
-    pub fn set(&mut self, instant: Option<Duration>) -> Result<(), Errno> {
+    pub(super) fn set(&mut self, instant: Option<Duration>) -> Result<(), Errno> {
         if instant == self.set_for {
             return Ok(());
         }

@@ -16,9 +16,8 @@ use crate::route::Reply;
 /// How many requests of one connection may wait. A client that sends more is an attack, not a measurement.
 const MAX_WAITING: usize = 10_000;
 
-/// One connection.
 #[derive(Debug)]
-pub struct Connection {
+pub(super) struct Connection {
     socket: TcpStream,
     framer: Framer,
     /// The beginning of a request.
@@ -39,16 +38,14 @@ pub struct Connection {
 
 /// Whether a connection continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
-    /// It stays.
+pub(super) enum Fate {
     Stays,
-    /// It is over.
     Over,
 }
 
 impl Connection {
     /// The connection of a client that was just accepted.
-    pub fn new(socket: TcpStream) -> Self {
+    pub(super) fn new(socket: TcpStream) -> Self {
         Self {
             socket,
             framer: Framer::default(),
@@ -62,30 +59,29 @@ impl Connection {
         }
     }
 
-    /// The socket.
-    pub fn socket(&self) -> &TcpStream {
+    pub(super) fn socket(&self) -> &TcpStream {
         &self.socket
     }
 
     /// Whether more bytes can come.
-    pub fn wants_input(&self) -> bool {
+    pub(super) fn wants_input(&self) -> bool {
         !self.ended
     }
 
     /// When the response to the request just read leaves if it is due at `due`: the responses of a connection leave in
     /// the order of their requests, although one of several workers may finish a later one first.
-    pub fn leaves_after_those_before(&mut self, due: Duration) -> Duration {
+    pub(super) fn leaves_after_those_before(&mut self, due: Duration) -> Duration {
         self.last_leaves = self.last_leaves.max(due);
         self.last_leaves
     }
 
     /// Whether it waits for the socket to take more.
-    pub fn is_blocked(&self) -> bool {
+    pub(super) fn is_blocked(&self) -> bool {
         !self.output.is_empty()
     }
 
     /// Reads up to `buffer`'s length, and passes on each whole request.
-    pub fn read(&mut self, buffer: &mut [u8], on_request: &mut impl FnMut(Reply)) -> Fate {
+    pub(super) fn read(&mut self, buffer: &mut [u8], on_request: &mut impl FnMut(Reply)) -> Fate {
         match recv(self.socket.as_raw_fd(), buffer, MsgFlags::MSG_DONTWAIT) {
             Ok(0) => {
                 self.ended = true;
@@ -141,7 +137,7 @@ impl Connection {
     }
 
     /// Sends the response to the first request that waits.
-    pub fn respond(
+    pub(super) fn respond(
         &mut self,
         reply: Reply,
         responses: &Responses,
@@ -154,7 +150,7 @@ impl Connection {
     }
 
     /// Sends what the socket has not taken yet.
-    pub fn send(&mut self, responses: &Responses) -> Fate {
+    pub(super) fn send(&mut self, responses: &Responses) -> Fate {
         match self.output.send(self.socket.as_raw_fd(), responses.texts()) {
             Ok(Sent::All) => self.fate(),
             Ok(Sent::Blocked) => Fate::Stays,

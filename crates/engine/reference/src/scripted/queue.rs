@@ -48,7 +48,7 @@ impl Responded {
 
 /// All waiting requests, and the connections they came over.
 #[derive(Debug)]
-pub struct Queue {
+pub(super) struct Queue {
     listener: TcpListener,
     responses: Arc<Responses>,
     /// Whether it busy-waits while it has a client.
@@ -79,7 +79,7 @@ struct Waiting {
 
 impl Queue {
     /// With no request yet.
-    pub fn new(
+    pub(super) fn new(
         listener: TcpListener,
         responses: Arc<Responses>,
         script: &Script,
@@ -111,7 +111,10 @@ impl Queue {
     }
 
     /// Serves until an unrecoverable failure.
-    pub fn run(mut self, mut on_response: impl FnMut(Responded)) -> Result<(), ReferenceError> {
+    pub(super) fn run(
+        mut self,
+        mut on_response: impl FnMut(Responded),
+    ) -> Result<(), ReferenceError> {
         let mut events = [EpollEvent::empty(); EVENTS_A_TURN];
         let mut buffer = vec![0; RECEIVE];
         loop {

@@ -90,7 +90,6 @@ impl BodyRules {
         }
     }
 
-    /// The only body.
     pub(super) fn exact(&self) -> Option<&[u8]> {
         match self.content.as_ref()? {
             BodyContent::Exact(body) => Some(body),
@@ -99,7 +98,6 @@ impl BodyRules {
         }
     }
 
-    /// The length of every body.
     pub(super) fn length(&self) -> Option<u64> {
         let exact = self.exact().map(|body| body.len() as u64);
         exact.or_else(|| self.size?.exact())

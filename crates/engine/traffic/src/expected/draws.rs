@@ -28,7 +28,6 @@ impl CountedDraws {
         }
     }
 
-    /// The lines.
     pub fn lines(&self) -> &LineOf {
         &self.lines
     }

@@ -37,7 +37,6 @@ impl LineOf {
         })
     }
 
-    /// The file.
     pub fn file(&self) -> &str {
         &self.file
     }

@@ -122,7 +122,6 @@ impl Amount {
         self.max
     }
 
-    /// The only one.
     pub(super) fn exact(self) -> Option<u64> {
         self.max.filter(|max| *max == self.min)
     }

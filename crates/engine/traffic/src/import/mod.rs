@@ -26,7 +26,7 @@ pub use write::write;
 use error::refuse;
 
 /// The longest input of an import.
-pub const MAX_INPUT_BYTES: usize = 64 << 20;
+pub(crate) const MAX_INPUT_BYTES: usize = 64 << 20;
 
 /// A scenario, and what an import left out of it.
 #[derive(Clone, Debug, Default)]

@@ -1,5 +1,4 @@
 //! What an import gives: requests in their order, before they are a text.
-#![allow(missing_docs, reason = "the names say what they are")]
 
 use std::time::Duration;
 
@@ -26,7 +25,7 @@ pub struct Variable {
 #[derive(Clone, Debug, Default)]
 pub struct Entry {
     /// Comments above the request, a line each.
-    pub comments: Vec<String>,
+    pub(crate) comments: Vec<String>,
     pub method: String,
     /// The URL with its query.
     pub url: Text,
@@ -64,7 +63,6 @@ pub enum Content {
     #[default]
     None,
     Bytes(Vec<u8>),
-    /// What is in this file.
     File(Text),
     /// Fields of a form, which are percent-encoded when they are sent.
     Form(Vec<(Text, Text)>),

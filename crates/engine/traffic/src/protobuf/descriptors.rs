@@ -83,7 +83,6 @@ impl Descriptors {
         Ok(name)
     }
 
-    /// The file of this name.
     pub(crate) fn get(&self, name: &str) -> Option<&FileDescriptorProto> {
         self.files.get(name).map(|file| &file.descriptor)
     }

@@ -41,7 +41,6 @@ pub(crate) fn too_large() -> SchemaError {
     SchemaError(format!("the schema is larger than {} MiB", MAX_BYTES >> 20))
 }
 
-/// A fault of a file.
 pub(crate) fn invalid(file: &str, fault: impl std::fmt::Display) -> SchemaError {
     SchemaError(format!("{file}: {fault}"))
 }

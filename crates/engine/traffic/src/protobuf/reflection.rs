@@ -26,13 +26,13 @@ mod wire {
     use super::{Message, Oneof};
 
     #[derive(Clone, PartialEq, Message)]
-    pub struct Request {
+    pub(super) struct Request {
         #[prost(oneof = "RequestKind", tags = "3, 4, 7")]
-        pub kind: Option<RequestKind>,
+        pub(crate) kind: Option<RequestKind>,
     }
 
     #[derive(Clone, PartialEq, Oneof)]
-    pub enum RequestKind {
+    pub(super) enum RequestKind {
         #[prost(string, tag = "3")]
         FileByFilename(String),
         #[prost(string, tag = "4")]
@@ -42,13 +42,13 @@ mod wire {
     }
 
     #[derive(Clone, PartialEq, Message)]
-    pub struct Response {
+    pub(super) struct Response {
         #[prost(oneof = "ResponseKind", tags = "4, 6, 7")]
-        pub kind: Option<ResponseKind>,
+        pub(crate) kind: Option<ResponseKind>,
     }
 
     #[derive(Clone, PartialEq, Oneof)]
-    pub enum ResponseKind {
+    pub(super) enum ResponseKind {
         #[prost(message, tag = "4")]
         Files(Files),
         #[prost(message, tag = "6")]
@@ -58,36 +58,35 @@ mod wire {
     }
 
     #[derive(Clone, PartialEq, Message)]
-    pub struct Files {
+    pub(super) struct Files {
         #[prost(bytes = "vec", repeated, tag = "1")]
-        pub file: Vec<Vec<u8>>,
+        pub(crate) file: Vec<Vec<u8>>,
     }
 
     #[derive(Clone, PartialEq, Message)]
-    pub struct Services {
+    pub(super) struct Services {
         #[prost(message, repeated, tag = "1")]
-        pub service: Vec<Service>,
+        pub(crate) service: Vec<Service>,
     }
 
     #[derive(Clone, PartialEq, Message)]
-    pub struct Service {
+    pub(super) struct Service {
         #[prost(string, tag = "1")]
-        pub name: String,
+        pub(crate) name: String,
     }
 
     #[derive(Clone, PartialEq, Message)]
-    pub struct Error {
+    pub(super) struct Error {
         #[prost(int32, tag = "1")]
-        pub code: i32,
+        pub(crate) code: i32,
         #[prost(string, tag = "2")]
-        pub message: String,
+        pub(crate) message: String,
     }
 }
 
 /// Why a call of the server returned no message.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
-    /// The server does not have the method (gRPC status 12).
     #[error("the server does not have the method")]
     Unimplemented,
     /// Anything else.

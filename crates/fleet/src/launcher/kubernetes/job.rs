@@ -17,14 +17,14 @@ const GONE: Duration = Duration::from_secs(5);
 
 /// A Job that exists, or may exist. Dropping it deletes it, and waits a while until its pods have ended.
 #[derive(Debug)]
-pub struct Job {
+pub(super) struct Job {
     kubectl: Kubectl,
     fleet: String,
 }
 
 impl Job {
     /// Creates the Job of a fleet, if this user may delete it again.
-    pub fn create(kubectl: Kubectl, fleet: &str, manifest: &Value) -> Result<Self, String> {
+    pub(super) fn create(kubectl: Kubectl, fleet: &str, manifest: &Value) -> Result<Self, String> {
         let fleet = fleet.to_owned();
         // Kubernetes looks at the rights before it looks for the Job.
         delete(&kubectl, &fleet, &["--dry-run=server"])?;
@@ -38,7 +38,7 @@ impl Job {
     }
 
     /// Why it has no pods, as far as Kubernetes tells.
-    pub fn why_no_pods(&self) -> Option<String> {
+    pub(super) fn why_no_pods(&self) -> Option<String> {
         let name = manifest::name(&self.fleet);
         let selector = format!("--field-selector=involvedObject.name={name},reason=FailedCreate");
         let messages = r#"--output=jsonpath={range .items[*]}{.message}{"\n"}{end}"#;

@@ -35,26 +35,26 @@ const UNREACHABLE: [&str; 4] = [
 
 /// A namespace of a cluster, as `kubectl` finds it.
 #[derive(Clone, Debug)]
-pub struct Kubectl {
+pub(super) struct Kubectl {
     options: Vec<String>,
 }
 
 /// What was attempted: a verb and a resource of Kubernetes.
 #[derive(Clone, Copy, Debug)]
-pub struct Attempt(pub &'static str, pub &'static str);
+pub(super) struct Attempt(pub &'static str, pub &'static str);
 
 /// Why a command failed.
 #[derive(Debug)]
-pub struct Failure {
+pub(super) struct Failure {
     /// In plain words.
-    pub reason: String,
+    pub(crate) reason: String,
     /// Whether it would fail again.
-    pub is_final: bool,
+    pub(crate) is_final: bool,
 }
 
 impl Kubectl {
     /// For the context and the namespace that the user set.
-    pub fn new(settings: &KubernetesSettings) -> Self {
+    pub(super) fn new(settings: &KubernetesSettings) -> Self {
         let options = [
             ("context", &settings.context),
             ("namespace", &settings.namespace),
@@ -68,22 +68,26 @@ impl Kubectl {
         }
     }
 
-    /// A command.
-    pub fn command(&self, words: &[&str]) -> Command {
+    pub(super) fn command(&self, words: &[&str]) -> Command {
         let mut command = Command::new("kubectl");
         command.args(&self.options).args(words);
         command
     }
 
     /// The same as a line that a user can copy.
-    pub fn line(&self, words: &[&str]) -> String {
+    pub(super) fn line(&self, words: &[&str]) -> String {
         let options = self.options.iter().map(String::as_str);
         let words = options.chain(words.iter().copied());
         format!("kubectl {}", words.collect::<Vec<_>>().join(" "))
     }
 
     /// Runs a command that soon ends. What it prints.
-    pub fn run(&self, attempt: Attempt, words: &[&str], input: &str) -> Result<String, Failure> {
+    pub(super) fn run(
+        &self,
+        attempt: Attempt,
+        words: &[&str],
+        input: &str,
+    ) -> Result<String, Failure> {
         match bounded::run(&mut self.command(words), input, REPLY) {
             Ok(Some(output)) if output.status.success() => Ok(output.stdout),
             Ok(Some(output)) => Err(failure(attempt, &output.stderr)),
@@ -100,7 +104,7 @@ impl Kubectl {
 }
 
 /// Why `kubectl` could not be started.
-pub fn not_started(error: &io::Error) -> Failure {
+pub(super) fn not_started(error: &io::Error) -> Failure {
     let reason = match error.kind() {
         io::ErrorKind::NotFound => {
             "cannot start kubectl: it is not installed, or not in PATH; agents on Kubernetes need it, and \
@@ -116,7 +120,7 @@ pub fn not_started(error: &io::Error) -> Failure {
 }
 
 /// What it means that `kubectl` said that when it failed.
-pub fn failure(attempt: Attempt, said: &str) -> Failure {
+pub(super) fn failure(attempt: Attempt, said: &str) -> Failure {
     let Attempt(verb, resource) = attempt;
     let said = without_log(said);
     let has = |parts: &[&str]| parts.iter().any(|part| said.contains(part));
@@ -152,7 +156,7 @@ pub fn failure(attempt: Attempt, said: &str) -> Failure {
 }
 
 /// The right that this user has not. Quotas and policies forbid things, too, in other words.
-pub fn missing_right(Attempt(verb, resource): Attempt, said: &str) -> Option<String> {
+pub(super) fn missing_right(Attempt(verb, resource): Attempt, said: &str) -> Option<String> {
     // The refusal of a watch has no words of its own.
     let right = if said.contains("(Forbidden): unknown") {
         format!("`{verb}` `{resource}`")
@@ -178,12 +182,12 @@ fn right_in(said: &str) -> Option<String> {
 }
 
 /// Whether a line is `kubectl`'s own, and not of what it is attached to.
-pub fn is_own(line: &str) -> bool {
+pub(super) fn is_own(line: &str) -> bool {
     OWN.iter().any(|begin| line.starts_with(begin))
 }
 
 /// A message without the words that say that it is one.
-pub fn plain(said: &str) -> &str {
+pub(super) fn plain(said: &str) -> &str {
     let said = said.strip_prefix("error: ").unwrap_or(said);
     let from_server = said.strip_prefix("Error from server");
     let from_server = from_server.and_then(|rest| rest.split_once(": "));

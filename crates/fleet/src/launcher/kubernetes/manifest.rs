@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::settings::KubernetesSettings;
 
 /// The container of the agent in each pod.
-pub const CONTAINER: &str = "agent";
+pub(super) const CONTAINER: &str = "agent";
 /// No user of the host.
 const USER: u32 = 65532;
 /// How long the Job stays after its end, if Prony could not delete it.
@@ -16,17 +16,22 @@ const KEPT: Duration = Duration::from_secs(60);
 const GRACE: Duration = Duration::from_secs(2);
 
 /// The name of a fleet's Job.
-pub fn name(fleet: &str) -> String {
+pub(super) fn name(fleet: &str) -> String {
     format!("prony-{fleet}")
 }
 
 /// The selector of the pods of a fleet's Job. Kubernetes sets the label itself.
-pub fn selector(fleet: &str) -> String {
+pub(super) fn selector(fleet: &str) -> String {
     format!("batch.kubernetes.io/job-name={}", name(fleet))
 }
 
 /// The Job of a fleet, as `kubectl create` takes it.
-pub fn manifest(settings: &KubernetesSettings, image: &str, fleet: &str, agents: usize) -> Value {
+pub(super) fn manifest(
+    settings: &KubernetesSettings,
+    image: &str,
+    fleet: &str,
+    agents: usize,
+) -> Value {
     let mut labels = settings.labels.clone();
     labels.insert("app.kubernetes.io/managed-by".into(), "prony".into());
     labels.insert("app.kubernetes.io/name".into(), "prony-agent".into());

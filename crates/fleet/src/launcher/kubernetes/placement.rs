@@ -6,7 +6,7 @@ use super::pod::{Sight, State};
 
 /// How far the start of a fleet has come.
 #[derive(Debug)]
-pub struct Placement {
+pub(super) struct Placement {
     agents: Vec<Option<Sight>>,
     began: Instant,
     /// Since when the scheduler has found no node for some agent.
@@ -16,16 +16,16 @@ pub struct Placement {
 
 /// How long a start may take.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub(super) struct Limits {
     /// Until all agents run.
-    pub start: Duration,
+    pub(crate) start: Duration,
     /// While the scheduler finds no node for an agent.
-    pub unschedulable: Duration,
+    pub(crate) unschedulable: Duration,
 }
 
 impl Placement {
     /// Nothing has started yet.
-    pub fn new(agents: usize, limits: Limits, now: Instant) -> Self {
+    pub(super) fn new(agents: usize, limits: Limits, now: Instant) -> Self {
         Self {
             agents: vec![None; agents],
             began: now,
@@ -38,7 +38,7 @@ impl Placement {
     ///
     /// # Errors
     /// If the fleet cannot start any more.
-    pub fn see(&mut self, sight: Sight, now: Instant) -> Result<bool, String> {
+    pub(super) fn see(&mut self, sight: Sight, now: Instant) -> Result<bool, String> {
         let Some(place) = self.agents.get_mut(sight.agent) else {
             return Err(format!(
                 "the Job has a pod {} for an agent that does not exist",
@@ -64,7 +64,7 @@ impl Placement {
     ///
     /// # Errors
     /// If it took too long.
-    pub fn check(&self, now: Instant) -> Result<(), String> {
+    pub(super) fn check(&self, now: Instant) -> Result<(), String> {
         let stuck = self.stuck.map(|since| now.saturating_duration_since(since));
         if stuck.is_some_and(|time| time >= self.limits.unschedulable) {
             return Err(self.too_few_nodes());
@@ -76,23 +76,23 @@ impl Placement {
     }
 
     /// Whether no pod exists after that time.
-    pub fn is_empty_after(&self, time: Duration, now: Instant) -> bool {
+    pub(super) fn is_empty_after(&self, time: Duration, now: Instant) -> bool {
         self.agents.iter().all(Option::is_none) && now.saturating_duration_since(self.began) >= time
     }
 
     /// Whether all run.
-    pub fn is_complete(&self) -> bool {
+    pub(super) fn is_complete(&self) -> bool {
         self.running() == self.agents.len()
     }
 
     /// The ids of the pods that have been seen, by their agents' numbers.
-    pub fn uids(&self) -> Vec<String> {
+    pub(super) fn uids(&self) -> Vec<String> {
         let seen = self.agents.iter().flatten();
         seen.map(|one| one.uid.clone()).collect()
     }
 
     /// An agent, with its node if it has one.
-    pub fn name(&self, agent: usize) -> String {
+    pub(super) fn name(&self, agent: usize) -> String {
         match self.agents.get(agent) {
             Some(Some(one)) => one.name(),
             _ => format!("agent {agent}"),

@@ -18,22 +18,21 @@ const BROKEN: [&str; 8] = [
 
 /// An agent, as its pod shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sight {
+pub(super) struct Sight {
     /// Its index.
-    pub agent: usize,
+    pub(crate) agent: usize,
     /// The pod's unique id: another one for the same index is another process.
-    pub uid: String,
+    pub(crate) uid: String,
     /// The pod's name.
-    pub pod: String,
+    pub(crate) pod: String,
     /// The node, once it has one.
-    pub node: Option<String>,
-    /// How it is.
-    pub state: State,
+    pub(crate) node: Option<String>,
+    pub(crate) state: State,
 }
 
 /// How an agent is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum State {
+pub(super) enum State {
     /// It has not started yet.
     Waiting,
     /// The scheduler finds no node for it, and says why.
@@ -48,7 +47,7 @@ pub enum State {
 
 impl Sight {
     /// What a pod shows; `None` if it is no pod of an Indexed Job.
-    pub fn of(pod: &Value) -> Option<Self> {
+    pub(super) fn of(pod: &Value) -> Option<Self> {
         let metadata = &pod["metadata"];
         let index = text(&metadata["annotations"][INDEX]).or(text(&metadata["labels"][INDEX]))?;
         Some(Self {
@@ -61,7 +60,7 @@ impl Sight {
     }
 
     /// What is left of it when its pod was deleted.
-    pub fn deleted(self) -> Self {
+    pub(super) fn deleted(self) -> Self {
         let state = match self.state {
             // It has ended by itself before.
             State::Ended(reason) => State::Ended(reason),
@@ -71,12 +70,12 @@ impl Sight {
     }
 
     /// Whether the agent runs.
-    pub fn is_running(&self) -> bool {
+    pub(super) fn is_running(&self) -> bool {
         self.state == State::Running
     }
 
     /// Why the agent is lost that ran in the pod with that id; `None` if it is not.
-    pub fn lost(&self, uid: &str) -> Option<&str> {
+    pub(super) fn lost(&self, uid: &str) -> Option<&str> {
         match &self.state {
             _ if self.uid != uid => Some("Kubernetes restarted it: something deleted its pod"),
             State::Ended(reason) => Some(reason),
@@ -85,7 +84,7 @@ impl Sight {
     }
 
     /// The agent with its node: `agent 2 (node kn3)`.
-    pub fn name(&self) -> String {
+    pub(super) fn name(&self) -> String {
         match &self.node {
             Some(node) => format!("agent {} (node {node})", self.agent),
             None => format!("agent {}", self.agent),

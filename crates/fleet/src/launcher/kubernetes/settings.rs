@@ -13,23 +13,23 @@ pub struct KubernetesSettings {
     /// The context of the kubeconfig. By default the current one, or inside a pod the pod's own cluster.
     pub context: Option<String>,
     /// The namespace of the Job. By default that of the context.
-    pub namespace: Option<String>,
+    pub(crate) namespace: Option<String>,
     /// The image with `/prony-agent`. There is no default.
-    pub image: Option<String>,
+    pub(crate) image: Option<String>,
     /// When nodes pull the image. By default Kubernetes decides.
-    pub image_pull_policy: Option<PullPolicy>,
+    pub(crate) image_pull_policy: Option<PullPolicy>,
     /// The names of the secrets for the image's registry.
-    pub image_pull_secrets: Vec<String>,
+    pub(crate) image_pull_secrets: Vec<String>,
     /// Labels that a node must have.
-    pub node_selector: BTreeMap<String, String>,
+    pub(crate) node_selector: BTreeMap<String, String>,
     /// Taints of nodes that keep no agent away.
-    pub tolerations: Vec<Toleration>,
+    pub(crate) tolerations: Vec<Toleration>,
     /// What is reserved for an agent. By default one CPU and 128 MiB.
     pub requests: Resources,
     /// What an agent gets at most. By default as much as the node has.
     pub limits: Resources,
     /// Whether agents use the node's own network, without the cluster's overlay.
-    pub host_network: bool,
+    pub(crate) host_network: bool,
     /// Additional labels of the Job and its pods.
     pub labels: BTreeMap<String, String>,
     /// How long agents may take to start, for instance to pull the image.
@@ -37,7 +37,7 @@ pub struct KubernetesSettings {
     pub placement_timeout: Duration,
     /// How long to wait for nodes if the scheduler says that there are too few: longer if the cluster adds some then.
     #[serde(deserialize_with = "fields::duration")]
-    pub unschedulable_timeout: Duration,
+    pub(crate) unschedulable_timeout: Duration,
     /// When Kubernetes ends the Job if Prony could not.
     #[serde(deserialize_with = "fields::some_duration")]
     pub deadline: Duration,
@@ -69,7 +69,7 @@ impl Default for KubernetesSettings {
 
 /// When a node pulls an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum PullPolicy {
+pub(crate) enum PullPolicy {
     /// For each pod.
     Always,
     /// If the node does not have it.
@@ -82,10 +82,8 @@ pub enum PullPolicy {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Resources {
-    /// CPUs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu: Option<String>,
-    /// Memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory: Option<String>,
 }
@@ -93,19 +91,19 @@ pub struct Resources {
 /// A taint of nodes that keeps no agent away, as in a pod's specification.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Toleration {
+pub(crate) struct Toleration {
     /// The taint's key. All taints without one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// `Exists`, or `Equal` (by default).
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub operator: Option<String>,
+    pub(crate) operator: Option<String>,
     /// The taint's value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
     /// The taint's effect, such as `NoSchedule`. All effects without one.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub effect: Option<String>,
+    pub(crate) effect: Option<String>,
 }
 
 #[cfg(test)]

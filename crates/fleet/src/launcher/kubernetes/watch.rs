@@ -21,11 +21,11 @@ const BETWEEN: Duration = Duration::from_millis(300);
 const WATCH: Attempt = Attempt("watch", "pods");
 
 /// What a pod shows, or why nothing can be seen any more.
-pub type Seen = Result<Sight, String>;
+pub(super) type Seen = Result<Sight, String>;
 
 /// Follows the pods. Dropping it ends that.
 #[derive(Debug)]
-pub struct Watch {
+pub(super) struct Watch {
     running: Arc<Mutex<Running>>,
 }
 
@@ -37,7 +37,7 @@ struct Running {
 
 impl Watch {
     /// Follows the pods with these labels.
-    pub fn start(kubectl: Kubectl, selector: String) -> io::Result<(Self, Receiver<Seen>)> {
+    pub(super) fn start(kubectl: Kubectl, selector: String) -> io::Result<(Self, Receiver<Seen>)> {
         let (sender, seen) = sync_channel(SIGHTS);
         let running = Arc::<Mutex<Running>>::default();
         let watch = Self {

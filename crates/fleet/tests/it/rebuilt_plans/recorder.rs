@@ -21,38 +21,38 @@ use tokio_rustls::TlsAcceptor;
 
 /// What the server knows of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Recorded {
-    pub line: String,
-    pub fields: Vec<(String, Vec<u8>)>,
-    pub body: Vec<u8>,
-    pub connection: Connection,
+pub(super) struct Recorded {
+    pub(crate) line: String,
+    pub(crate) fields: Vec<(String, Vec<u8>)>,
+    pub(crate) body: Vec<u8>,
+    pub(crate) connection: Connection,
 }
 
 /// What it knows of the connection of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Connection {
-    pub server_name: Option<String>,
-    pub version: String,
-    pub cipher_suite: String,
-    pub handshake: String,
-    pub client_certificates: Vec<Vec<u8>>,
+pub(super) struct Connection {
+    pub(crate) server_name: Option<String>,
+    pub(crate) version: String,
+    pub(crate) cipher_suite: String,
+    pub(crate) handshake: String,
+    pub(crate) client_certificates: Vec<Vec<u8>>,
 }
 
 /// The server; it stops when it is dropped.
-pub struct Recorder {
-    pub address: SocketAddr,
-    pub certificate: Certificate,
+pub(super) struct Recorder {
+    pub(crate) address: SocketAddr,
+    pub(crate) certificate: Certificate,
     records: Records,
     _runtime: Runtime,
 }
 
 impl Recorder {
-    pub fn start(protocol: Protocol) -> Self {
+    pub(super) fn start(protocol: Protocol) -> Self {
         Self::requiring(None, protocol)
     }
 
     /// One that requires that certificate of its clients, if there is one.
-    pub fn requiring(client: Option<&Certificate>, protocol: Protocol) -> Self {
+    pub(super) fn requiring(client: Option<&Certificate>, protocol: Protocol) -> Self {
         let mut builder = tokio::runtime::Builder::new_multi_thread();
         let runtime = builder.worker_threads(1).enable_io().build().unwrap();
         let certificate = Certificate::new();
@@ -74,7 +74,7 @@ impl Recorder {
     }
 
     /// The requests since this was called last, in the order received.
-    pub fn take(&self) -> Vec<Recorded> {
+    pub(super) fn take(&self) -> Vec<Recorded> {
         std::mem::take(&mut self.records.lock().unwrap())
     }
 }

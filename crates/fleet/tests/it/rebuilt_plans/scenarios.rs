@@ -45,7 +45,7 @@ fn sources(host: &str, folder: &Path) -> Sources {
     sources
 }
 
-pub fn hurl(server: &Recorder, folder: &Path) -> HurlScenario {
+pub(super) fn hurl(server: &Recorder, folder: &Path) -> HurlScenario {
     fs::write(folder.join("body.bin"), [0, 159, 146, 150]).unwrap();
     fs::write(folder.join("part.txt"), "ann").unwrap();
     let sources = sources(&server.address.to_string(), folder);
@@ -128,7 +128,7 @@ fn workload(text: &str) -> Workload {
 }
 
 /// The plan of a workload that expects this response.
-pub fn workload_plan(server: &Recorder, response: &str) -> LoadPlan {
+pub(super) fn workload_plan(server: &Recorder, response: &str) -> LoadPlan {
     let text = format!("{REQUEST}[response]\nstatus = [200, 201]\n{response}\n");
     let workload = workload(&text);
     let files = Files::new(".", ".");
@@ -159,7 +159,7 @@ compressed = true
 "#;
 
 /// Expected responses, and the difference from the recorder's, if there is one.
-pub fn responses() -> Vec<[&'static str; 2]> {
+pub(super) fn responses() -> Vec<[&'static str; 2]> {
     rows(
         r#"
         body = { json = { id = 7, price = 0.1, name = "ann" } } | ""

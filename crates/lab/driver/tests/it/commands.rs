@@ -8,13 +8,13 @@ use prony_model::Protocol;
 use prony_testkit::golden;
 use prony_testkit::table::rows;
 
-pub fn drivers() -> Catalogue {
+pub(crate) fn drivers() -> Catalogue {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../drivers");
     Catalogue::read(&folder).unwrap()
 }
 
 /// 4 connections, 8 streams each over HTTP/2.
-pub fn load(protocol: Protocol) -> Load {
+pub(crate) fn load(protocol: Protocol) -> Load {
     let scheme = if protocol.is_tls() { "https" } else { "http" };
     let path = if protocol.is_grpc() {
         "a.B/C"

@@ -31,46 +31,32 @@ pub struct Control {
 /// Why instructions could not be counted.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
-    /// The folder of the pipes and counts cannot be read.
     #[error("cannot read {}: {source}", path.display())]
     Folder {
         /// The folder, or a file in it.
         path: PathBuf,
-        /// The error of the system.
         source: io::Error,
     },
-    /// No process of the program runs under the emulator.
     #[error(
         "no process of the server runs under valgrind; does it start through a program that valgrind does not follow, such as \
          one with the setuid bit?"
     )]
     NoProcess,
-    /// There are too many.
     #[error(
         "the server has {0} processes; Prony counts the instructions of at most {MOST_PROCESSES}"
     )]
     TooMany(usize),
-    /// A process does not do what vgdb wants.
     #[error("vgdb could not tell process {pid} to `{command}`: {why}")]
     Command {
-        /// The process.
         pid: i32,
-        /// The command.
         command: &'static str,
         /// What vgdb wrote, or the error of the system.
         why: String,
     },
-    /// It wrote no counts.
     #[error("valgrind wrote no counts for process {0}")]
     NoCounts(i32),
-    /// What it wrote cannot be used.
     #[error("the counts that valgrind wrote for process {pid} cannot be used: {source}")]
-    Counts {
-        /// The process.
-        pid: i32,
-        /// What is wrong.
-        source: ProfileError,
-    },
+    Counts { pid: i32, source: ProfileError },
 }
 
 /// A process under the emulator.

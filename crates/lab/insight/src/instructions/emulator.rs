@@ -28,13 +28,10 @@ pub struct Emulator {
 /// Why there is no emulator.
 #[derive(Debug, thiserror::Error)]
 pub enum EmulatorError {
-    /// A program of it is not installed.
     #[error("{0} is not installed")]
     Missing(&'static str),
-    /// It does not run.
     #[error("{} does not run: {why}", program.display())]
     Broken {
-        /// The program.
         program: PathBuf,
         /// What it says, or the error of the system.
         why: String,

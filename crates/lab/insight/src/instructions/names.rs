@@ -1,7 +1,7 @@
 //! Names of functions, such that those of two builds of one program match.
 
 /// How code is called that was compiled while the program ran, which has no name in any file.
-pub const COMPILED_AT_RUN_TIME: &str = "code compiled while it runs";
+pub(crate) const COMPILED_AT_RUN_TIME: &str = "code compiled while it runs";
 
 /// How code of a file is called that the file has no name for.
 pub const UNNAMED: &str = "code without a name";
@@ -22,7 +22,7 @@ pub fn stable(name: &str, object: Option<&str>) -> String {
 }
 
 /// The file's name without its folders, which differ between two builds.
-pub fn object_name(path: &str) -> &str {
+pub(crate) fn object_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 

@@ -43,7 +43,6 @@ pub struct Function {
 
 /// Why a file cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
 pub enum ProfileError {
     #[error("it cannot be read: {0}")]
     Read(#[from] io::Error),

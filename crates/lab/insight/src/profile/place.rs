@@ -18,7 +18,6 @@ pub(crate) enum Place {
     Memory {
         /// The process.
         pid: i32,
-        /// The address.
         address: u64,
     },
 }

@@ -366,7 +366,6 @@ fn raw(sample: Sample<'_>) -> RawSample {
     }
 }
 
-/// The processes of the threads.
 fn processes(list_threads: &dyn Fn() -> io::Result<BTreeSet<i32>>) -> BTreeSet<i32> {
     let threads = list_threads().unwrap_or_default().into_iter();
     threads.filter_map(process_of).collect()

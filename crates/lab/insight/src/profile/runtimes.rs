@@ -77,7 +77,6 @@ impl Runtime {
 /// An environment variable with which a runtime names its functions in profiles. Programs that do not know it ignore it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NamingVariable {
-    /// Its name.
     pub name: &'static str,
     /// What is added to it.
     pub value: &'static str,

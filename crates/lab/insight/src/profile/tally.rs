@@ -18,7 +18,6 @@ struct Node {
     weight: f64,
 }
 
-/// A stack in a tally.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StackNumber(u32);
 

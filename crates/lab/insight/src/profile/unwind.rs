@@ -10,7 +10,6 @@ use crate::profile::process::Processes;
 /// A sample, with everything that unwinding needs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RawSample {
-    /// Which event.
     pub(crate) event: usize,
     pub(crate) pid: i32,
     pub(crate) tid: i32,

@@ -22,7 +22,6 @@ pub struct SystemCalls {
     thread: JoinHandle<Traced>,
 }
 
-/// What was traced.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Traced {
     /// System calls by name; `syscall_N` for a number without a name.

@@ -9,7 +9,6 @@ use prony_present::number;
 /// An objective that was not met, and the figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Broken {
-    /// The objective.
     pub(crate) objective: Objective,
     /// The figure: nanoseconds for a latency, a share (0 to 1) for errors.
     pub(crate) was: f64,

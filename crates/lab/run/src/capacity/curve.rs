@@ -17,7 +17,7 @@ pub fn supports(responses: u64, quantile: f64) -> bool {
 }
 
 /// The rates of the curve: from a tenth of the capacity to a tenth above it, or to the highest rate that the generator reached.
-pub fn rates(found: &Found, steps: u32) -> Vec<f64> {
+pub(super) fn rates(found: &Found, steps: u32) -> Vec<f64> {
     let (whole, last) = match found {
         Found::Capacity { per_s, .. } => (*per_s, LAST),
         Found::AtLeast {
@@ -33,7 +33,7 @@ pub fn rates(found: &Found, steps: u32) -> Vec<f64> {
 
 /// The rate above which the 99th percentile (or the median, if there are too few responses for it) rises steeply; `None` if there is
 /// no such rate. Noisy rates do not count, and a rate that is slower than a higher one counts as fast as that.
-pub fn knee_of(curve: &[RateAttempt]) -> Option<f64> {
+pub(super) fn knee_of(curve: &[RateAttempt]) -> Option<f64> {
     let points = |quantile: f64, value: fn(&LatencySummary) -> u64| -> Option<Vec<(f64, f64)>> {
         curve
             .iter()

@@ -79,7 +79,6 @@ pub trait Generator {
 /// A load, and what was observed during it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Observed {
-    /// The result of the load.
     pub load: LoadResult,
     /// What else happened on the machine; `None` if that cannot be observed.
     pub outside: Option<Outside>,
@@ -119,10 +118,8 @@ pub enum FindError<E> {
     /// A load could not be sent.
     #[error(transparent)]
     Load(E),
-    /// The first load got no expected response.
     #[error("no response was as expected: {0}")]
     NoResponse(String),
-    /// The first load had no flow that was ok.
     #[error("no flow was ok: {0}")]
     NoFlow(String),
     /// The generator's histogram is unreadable.

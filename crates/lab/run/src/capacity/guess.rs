@@ -5,18 +5,18 @@ use std::time::Duration;
 use prony_model::{Flows, LoadResult};
 
 /// What the closed loop at the beginning showed.
-pub struct Guess {
+pub(super) struct Guess {
     /// The rate of ok requests or, if the load has a scenario, of ok flows; 0 if there was none.
-    pub per_s: f64,
+    pub(crate) per_s: f64,
     /// How many requests a flow sends; `None` without a scenario.
-    pub requests_per_flow: Option<f64>,
+    pub(crate) requests_per_flow: Option<f64>,
     /// How long most flows take, pauses included.
     flow: Duration,
 }
 
 impl Guess {
     /// What that load showed.
-    pub fn of(closed: &LoadResult) -> Self {
+    pub(super) fn of(closed: &LoadResult) -> Self {
         let Some(flows) = &closed.flows else {
             return Self {
                 per_s: closed.rate_per_s,
@@ -34,18 +34,18 @@ impl Guess {
 
     /// How long the warm-up takes, if nothing else makes it longer: only once the first flows have ended does a rate of
     /// flows give the server all of its requests.
-    pub fn least_warmup(&self) -> Duration {
+    pub(super) fn least_warmup(&self) -> Duration {
         self.flow
     }
 
     /// The requests per second at a rate of requests or flows.
-    pub fn requests_per_s(&self, rate: f64) -> f64 {
+    pub(super) fn requests_per_s(&self, rate: f64) -> f64 {
         rate * self.requests_per_flow.unwrap_or(1.0)
     }
 }
 
 /// What came instead, if nothing was ok.
-pub fn received_instead(load: &LoadResult) -> String {
+pub(super) fn received_instead(load: &LoadResult) -> String {
     if let Some(wrong) = &load.first_wrong {
         return wrong.detail.clone();
     }

@@ -35,7 +35,7 @@ pub enum Judgement {
 
 impl Judgement {
     /// The result for the search.
-    pub fn tried(&self) -> Tried {
+    pub(crate) fn tried(&self) -> Tried {
         match self {
             Self::Held => Tried::Held,
             Self::Failed { .. } => Tried::Failed,

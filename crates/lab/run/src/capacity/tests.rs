@@ -8,13 +8,13 @@ use prony_model::{
 
 use crate::capacity::search::{Found, Precision, Tried};
 
-pub const PRECISION: Precision = Precision {
+pub(super) const PRECISION: Precision = Precision {
     share: 0.1,
     repeats: 6,
 };
 
 /// A load at its full rate, with ok responses of these latencies in nanoseconds, and this many errors.
-pub fn load(latencies_ns: impl IntoIterator<Item = u64>, errors: u64) -> LoadResult {
+pub(super) fn load(latencies_ns: impl IntoIterator<Item = u64>, errors: u64) -> LoadResult {
     let mut histogram = LatencyHistogram::new();
     latencies_ns.into_iter().for_each(|ns| histogram.record(ns));
     let ok = histogram.count();
@@ -31,7 +31,7 @@ pub fn load(latencies_ns: impl IntoIterator<Item = u64>, errors: u64) -> LoadRes
 }
 
 /// The same load as that of flows: `ok` of them were ok, each of which took `took_ns`.
-pub fn of_flows(mut load: LoadResult, ok: u64, took_ns: u64) -> LoadResult {
+pub(super) fn of_flows(mut load: LoadResult, ok: u64, took_ns: u64) -> LoadResult {
     let mut duration = LatencyHistogram::new();
     (0..ok).for_each(|_| duration.record(took_ns));
     load.load.flows = true;
@@ -46,7 +46,7 @@ pub fn of_flows(mut load: LoadResult, ok: u64, took_ns: u64) -> LoadResult {
 }
 
 /// What was observed during a load: what the generator's CPUs lost.
-pub fn outside(steal_share: f64, foreign_share: f64, server: OutsideServer) -> Outside {
+pub(super) fn outside(steal_share: f64, foreign_share: f64, server: OutsideServer) -> Outside {
     let load_cpus = Some(CpuNoise {
         steal_share,
         foreign_share,
@@ -62,13 +62,13 @@ pub fn outside(steal_share: f64, foreign_share: f64, server: OutsideServer) -> O
     }
 }
 
-pub fn held_if(is_held: bool) -> Tried {
+pub(super) fn held_if(is_held: bool) -> Tried {
     if is_held { Tried::Held } else { Tried::Failed }
 }
 
 /// The capacity and its interval.
 #[track_caller]
-pub fn capacity(found: &Found) -> (f64, f64, f64) {
+pub(super) fn capacity(found: &Found) -> (f64, f64, f64) {
     match found {
         Found::Capacity {
             per_s,
@@ -82,7 +82,7 @@ pub fn capacity(found: &Found) -> (f64, f64, f64) {
 
 /// The bounds, if the capacity is not known precisely.
 #[track_caller]
-pub fn imprecise(found: &Found) -> (f64, f64) {
+pub(super) fn imprecise(found: &Found) -> (f64, f64) {
     match found {
         Found::Imprecise {
             low_per_s: Some(low),

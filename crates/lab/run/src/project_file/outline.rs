@@ -9,7 +9,6 @@ use toml::de::{DeTable, DeValue};
 /// What tables describe.
 struct TableKind {
     name: &'static str,
-    /// Fields of which each table has one.
     fields: &'static [&'static str],
 }
 
@@ -28,7 +27,7 @@ const KINDS: [TableKind; 2] = [
 type Fault = (Range<usize>, String);
 
 /// The fault of an invalid file, if it is such a header.
-pub fn fault(source: &Source) -> Option<FileError> {
+pub(super) fn fault(source: &Source) -> Option<FileError> {
     let file = DeTable::parse(source.text()).ok()?;
     let (span, message) = KINDS.iter().find_map(|kind| kind.fault(file.get_ref()))?;
     Some(source.fault(span, message))

@@ -11,13 +11,10 @@ use crate::one_or_more::OneOrMore;
 
 const OCTETS: &str = "application/octet-stream";
 
-/// The body of a request.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestBody {
-    /// This text.
     Text(String),
-    /// This JSON.
     Json(SentJson),
     /// These fields, as an HTML form sends them.
     Form(BTreeMap<String, OneOrMore<Value>>),
@@ -27,7 +24,6 @@ pub enum RequestBody {
     Multipart(Vec<MultipartPart>),
 }
 
-/// A part of a multipart body.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "PartFields")]
 pub struct MultipartPart {
@@ -36,7 +32,7 @@ pub struct MultipartPart {
     /// What it holds.
     pub content: PartContent,
     /// The name of the file that it stands for.
-    pub filename: Option<String>,
+    pub(crate) filename: Option<String>,
     /// Its media type.
     pub content_type: Option<String>,
 }
@@ -44,9 +40,7 @@ pub struct MultipartPart {
 /// What a part of a multipart body holds.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PartContent {
-    /// Text.
     Text(Value),
-    /// The content of a file.
     File(String),
 }
 

@@ -30,20 +30,17 @@ pub use value::{Secret, Value, Variable};
     reason = "there are few, and most are the large one"
 )]
 pub enum DeclaredRequest {
-    /// An HTTP request.
     Http(HttpRequest),
     /// A gRPC call with one message.
     Grpc {
         /// The path of the call: `/package.Service/Method`.
         path: String,
-        /// The message.
         message: Message,
         /// [`Protocol::Grpc`] or [`Protocol::GrpcTls`].
         protocol: Protocol,
     },
 }
 
-/// An HTTP request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HttpRequest {
     /// The method, such as `GET`.
@@ -56,10 +53,9 @@ pub struct HttpRequest {
     pub headers: BTreeMap<String, Value>,
     /// Fields that are added to the query.
     pub query: BTreeMap<String, OneOrMore<Value>>,
-    /// Cookies by name.
     pub cookies: BTreeMap<String, Value>,
     /// Whether each user sends the cookies that responses set.
-    pub keep_cookies: bool,
+    pub(crate) keep_cookies: bool,
     /// The user and the password of the header `authorization`.
     pub basic_auth: Option<BasicAuth>,
     /// What it sends.
@@ -72,7 +68,6 @@ pub struct HttpRequest {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BasicAuth {
-    /// The user.
     pub user: Value,
     /// The password, which is never shown.
     #[serde(deserialize_with = "secret")]

@@ -30,18 +30,13 @@ const MOST_HEADER_BYTES: usize = 1024 * 1024;
 /// Why a request cannot be sent.
 #[derive(Debug, thiserror::Error)]
 pub enum PrepareError {
-    /// A variable has no usable value.
     #[error(
         "workload `{workload}`: its {what} is the environment variable {variable}, which is {why}; set it: export {variable}=…"
     )]
     Variable {
-        /// The workload's id.
         workload: String,
-        /// What needs it.
         what: String,
-        /// Its name.
         variable: String,
-        /// What is wrong.
         why: &'static str,
     },
     /// Its values are unusable.
@@ -50,14 +45,8 @@ pub enum PrepareError {
     /// A file cannot be read.
     #[error(transparent)]
     File(#[from] AssetError),
-    /// HTTP cannot express it, or it is too long.
     #[error("workload `{workload}` has a request that cannot be sent: {reason}")]
-    Invalid {
-        /// The workload's id.
-        workload: String,
-        /// Why.
-        reason: String,
-    },
+    Invalid { workload: String, reason: String },
 }
 
 /// The request of a workload, ready for any server.
@@ -217,7 +206,6 @@ impl PreparedRequest {
         self.http().map(|http| &http.accepted)
     }
 
-    /// Its secrets.
     pub fn secrets(&self) -> &Secrets {
         &self.secrets
     }

@@ -74,7 +74,7 @@ impl Value {
     }
 
     /// The same value, not shown.
-    pub fn into_secret(self) -> Self {
+    pub(crate) fn into_secret(self) -> Self {
         match self {
             Self::Text(text) => Self::Secret(text.into()),
             Self::Variable(variable) => Self::Variable(Variable {

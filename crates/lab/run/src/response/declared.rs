@@ -30,7 +30,6 @@ pub struct DeclaredResponse {
 }
 
 impl DeclaredResponse {
-    /// Only a status.
     pub fn new(status: Status) -> Self {
         Self {
             status: status.into(),
@@ -53,10 +52,9 @@ impl DeclaredResponse {
 pub struct Status(u16);
 
 impl Status {
-    /// 200 OK.
-    pub const OK: Self = Self(200);
+    #[cfg(test)]
+    pub(crate) const OK: Self = Self(200);
 
-    /// The code.
     pub fn code(self) -> u16 {
         self.0
     }
@@ -97,7 +95,6 @@ pub struct ExpectedBody {
 /// The whole expected body.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExpectedContent {
-    /// This text.
     Text(String),
     /// This file of the assets, byte for byte.
     Asset(String),

@@ -5,9 +5,9 @@ use prony_traffic::expected::{CountedDraws, LineOf};
 use prony_traffic::{Mismatch, excerpt};
 
 /// Verification draws [`DRAWS_PER_CONNECTION`] times over each of this many connections.
-pub const CONNECTIONS: usize = 8;
+pub(crate) const CONNECTIONS: usize = 8;
 /// See [`CONNECTIONS`].
-pub const DRAWS_PER_CONNECTION: usize = 50;
+pub(crate) const DRAWS_PER_CONNECTION: usize = 50;
 /// A server that draws correctly fails one test of its verification by chance once in a hundred million times.
 const LEVEL: f64 = 1e-8;
 /// The same for one load: there may be hundreds in a run.
@@ -18,7 +18,7 @@ const LEAST_EXPECTED: f64 = 10.0;
 const MOST_PAIRED_LINES: usize = 16;
 
 /// The received lines in order, by their indices.
-pub struct Draws<'a> {
+pub(crate) struct Draws<'a> {
     lines: &'a LineOf,
     /// A sequence per connection; a single one if the server closes connections.
     sequences: Vec<Vec<usize>>,
@@ -27,7 +27,7 @@ pub struct Draws<'a> {
 impl<'a> Draws<'a> {
     /// Draws from these lines: a sequence for each connection that stayed open, or else a single one in the order of
     /// the requests.
-    pub fn new(lines: &'a LineOf, sequences: Vec<Vec<usize>>, kept_open: bool) -> Self {
+    pub(crate) fn new(lines: &'a LineOf, sequences: Vec<Vec<usize>>, kept_open: bool) -> Self {
         let sequences = if kept_open {
             sequences
         } else {
@@ -37,7 +37,7 @@ impl<'a> Draws<'a> {
     }
 
     /// `Err`, with the evidence, if they are not uniform and independent.
-    pub fn check(&self) -> Result<(), Mismatch> {
+    pub(crate) fn check(&self) -> Result<(), Mismatch> {
         let found = self
             .same_on_a_connection()
             .or_else(|| uneven(self.lines, &self.counts(), LEVEL))
@@ -173,7 +173,7 @@ fn not_drawn(lines: &LineOf, received: String) -> Mismatch {
 
 /// After a load: `Err` if its responses did not draw the lines uniformly. Their order is unknown under load; verification
 /// tests that.
-pub fn judge_counted(draws: &CountedDraws) -> Result<(), Mismatch> {
+pub(crate) fn judge_counted(draws: &CountedDraws) -> Result<(), Mismatch> {
     let lines = draws.lines();
     match uneven(lines, &draws.counts(), LEVEL_UNDER_LOAD) {
         None => Ok(()),

@@ -16,7 +16,6 @@ use crate::files::{AssetError, Files};
 pub enum SchemaSource {
     /// A file with JSON.
     File(String),
-    /// The schema itself.
     Inline(Value),
 }
 

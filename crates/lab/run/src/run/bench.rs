@@ -22,7 +22,6 @@ use crate::workload::{Exchange, Workload, WorkloadKind};
 
 /// A workload, ready for any server.
 pub struct Task {
-    /// The workload.
     pub workload: Workload,
     /// What is requested.
     pub content: TaskContent,
@@ -34,7 +33,6 @@ pub struct Task {
 pub enum TaskContent {
     /// One request, with other values each time if it has placeholders.
     Request {
-        /// The request.
         request: PreparedRequest,
         /// Its expected response.
         expected: Arc<Expected>,
@@ -123,7 +121,7 @@ impl Task {
     }
 
     /// Whether requests may have secrets that [`hide_secrets`](Self::hide_secrets) does not know.
-    pub fn captures_secrets(&self) -> bool {
+    pub(crate) fn captures_secrets(&self) -> bool {
         match &self.content {
             TaskContent::Request { .. } => false,
             TaskContent::Scenario(scenario) => scenario.captures_secrets(),
@@ -131,7 +129,7 @@ impl Task {
     }
 
     /// The text with `***` for every secret of its requests.
-    pub fn hide_secrets(&self, text: &str) -> String {
+    pub(crate) fn hide_secrets(&self, text: &str) -> String {
         let secrets = match &self.content {
             TaskContent::Request { request, .. } => request.secrets(),
             TaskContent::Scenario(scenario) => scenario.secrets(),

@@ -179,7 +179,7 @@ fn even_rate(schedule: &Schedule) -> Result<f64, &'static str> {
 ///
 /// # Errors
 /// What drivers do not support. This does not happen: such loads are not planned.
-pub fn driver_load(task: &Task, spec: &LoadSpec, host: &str) -> Result<Load, DriveError> {
+pub(super) fn driver_load(task: &Task, spec: &LoadSpec, host: &str) -> Result<Load, DriveError> {
     let prepared = match &task.content {
         TaskContent::Request { request, .. } => request.http(),
         TaskContent::Scenario(_) => None,
@@ -189,7 +189,6 @@ pub fn driver_load(task: &Task, spec: &LoadSpec, host: &str) -> Result<Load, Dri
 
 /// A driver and the server that it loads.
 pub struct DriverRun<'a> {
-    /// The tool.
     pub tool: &'a Tool,
     /// The load, for the record.
     pub spec: &'a LoadSpec,

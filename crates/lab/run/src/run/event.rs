@@ -8,12 +8,10 @@ use prony_server::Logs;
 
 use crate::plan::{Planned, TrialAttempt};
 
-/// An event in a run.
 #[derive(Debug)]
 pub enum RunEvent<'a> {
     /// Prony is installing a server's toolchain or building the server.
     Preparing {
-        /// The server.
         server: &'a str,
         /// What Prony is doing: `building`.
         step: &'a str,
@@ -45,16 +43,13 @@ pub enum RunEvent<'a> {
     },
     /// A server that was kept running has ended between two trials; Prony starts and warms up another.
     KeptEnded {
-        /// The trial.
         attempt: &'a TrialAttempt,
         /// How it ended: `ended with exit code 3`.
         exit: &'a str,
     },
     /// The load of a trial is running; reported several times per second.
     Loading {
-        /// The trial.
         attempt: &'a TrialAttempt,
-        /// Its progress.
         progress: &'a Progress,
     },
     /// A trial is over; it may have failed.
@@ -66,9 +61,7 @@ pub enum RunEvent<'a> {
     },
     /// After the trials: a server is being explained.
     Explaining {
-        /// The server.
         server: &'a str,
-        /// The workload.
         workload: &'a str,
         /// What Prony does: `round 2 of 5`.
         step: &'a str,

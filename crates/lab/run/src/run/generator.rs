@@ -68,7 +68,6 @@ impl<'a> Generator<'a> {
         }
     }
 
-    /// This process.
     pub fn this_process() -> Self {
         Self::new(&ThisProcess, None)
     }

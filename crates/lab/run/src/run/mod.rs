@@ -60,11 +60,9 @@ pub use wrong_scheme::{WrongScheme, other_scheme};
 pub struct RunRequest<'a> {
     /// The run's id.
     pub id: String,
-    /// The testbed.
     pub testbed: Testbed,
     /// The suite, for its name, its notes, its published tables, and whether it adds rounds as needed.
     pub suite: &'a Suite,
-    /// The servers.
     pub servers: Vec<&'a Server>,
     /// The workloads with their expected responses.
     pub tasks: Vec<Task>,
@@ -125,9 +123,7 @@ impl<'a> RunRequest<'a> {
 
 /// A run that has ended, complete or not.
 pub struct Finished {
-    /// The run.
     pub run: Run,
-    /// Its trials.
     pub trials: Vec<TrialRecord>,
     /// What a request costs each server, if that was to be explained.
     pub explanations: Vec<Explanation>,

@@ -24,7 +24,6 @@ const CONNECT_TIME: Duration = Duration::from_secs(5);
 /// How Prony comes to a process of a server.
 #[derive(Clone, Debug)]
 pub enum Access {
-    /// It starts one.
     Start(Built),
     /// It already runs.
     Outside(Outside),
@@ -57,7 +56,6 @@ pub struct OutsideProcess {
 /// Where a task is requested, and how.
 #[derive(Clone)]
 pub struct Target {
-    /// The address.
     pub address: SocketAddr,
     /// The host and the port in the requests.
     pub authority: String,
@@ -201,7 +199,6 @@ impl OutsideProcess {
         &self.server
     }
 
-    /// Its URL.
     pub fn url(&self) -> String {
         self.description.url.to_string()
     }
@@ -375,7 +372,7 @@ impl Process {
     }
 
     /// How many lines it has written to standard error so far.
-    pub fn error_lines(&mut self) -> io::Result<u64> {
+    pub(crate) fn error_lines(&mut self) -> io::Result<u64> {
         self.started_mut().ok_or_else(no_log)?.error_lines()
     }
 

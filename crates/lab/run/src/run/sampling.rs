@@ -9,7 +9,6 @@ use super::process::Process;
 
 /// Measures a server and the machine during a load.
 pub(super) enum Meter {
-    /// Both.
     Both(Sampler),
     /// Only the machine: the server's processes are invisible.
     Machine(OutsideMeter),

@@ -7,7 +7,6 @@ use super::process::Process;
 use super::verify::{STOP_GRACE, settle_quiet};
 use prony_model::ProcessStart;
 
-/// The most servers that are kept.
 const MOST_KEPT: usize = 32;
 /// The share of the machine's memory that they may hold together.
 const MOST_MEMORY: f64 = 0.25;

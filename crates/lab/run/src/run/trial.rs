@@ -63,7 +63,6 @@ pub(super) enum Stop {
     Interrupted,
 }
 
-/// The load failed.
 pub(super) fn load_failed(error: impl Display) -> Stop {
     Stop::Failed(FailureKind::Load, error.to_string())
 }

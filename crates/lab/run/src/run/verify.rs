@@ -291,9 +291,9 @@ fn request_task(
 
 /// What verifying a workload took: all requests had the expected response.
 pub(super) struct Verified {
-    pub requests: usize,
+    pub(crate) requests: usize,
     /// Whether every connection stayed open from response to response.
-    pub kept_open: bool,
+    pub(crate) kept_open: bool,
 }
 
 /// Why a workload is not verified.

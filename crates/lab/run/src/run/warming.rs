@@ -30,7 +30,6 @@ pub(super) struct WarmedUp {
     pub(super) time_to_warm_s: Option<f64>,
     /// Whether it still improved when the limit was reached.
     pub(super) still_improving: bool,
-    /// The result of the load.
     pub(super) load: LoadResult,
 }
 

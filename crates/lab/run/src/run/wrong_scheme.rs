@@ -73,7 +73,7 @@ impl WrongScheme {
     }
 
     /// What to write in `prony.toml`.
-    pub fn in_project_file(&self) -> String {
+    pub(crate) fn in_project_file(&self) -> String {
         let requests = match self.speaks {
             Scheme::Https => {
                 "and `tls = true` in the requests of its workloads (for a Hurl file: https:// in its URLs, and scenario = { file = \"…\", tls = true })"

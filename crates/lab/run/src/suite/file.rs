@@ -154,11 +154,11 @@ impl MeasureTable {
 
 /// What `prony.toml` says about its suite.
 pub(crate) struct SuiteTable {
-    pub title: Option<String>,
-    pub rounds: Option<NonZeroU32>,
-    pub precision: Option<Precision>,
-    pub budget: Option<Spanned<Budget>>,
-    pub measures: Vec<MeasureTable>,
+    pub(crate) title: Option<String>,
+    pub(crate) rounds: Option<NonZeroU32>,
+    pub(crate) precision: Option<Precision>,
+    pub(crate) budget: Option<Spanned<Budget>>,
+    pub(crate) measures: Vec<MeasureTable>,
 }
 
 /// The rounds of a project's suite that does not say how many.
@@ -208,7 +208,6 @@ pub enum SuiteError {
     /// Its file is invalid.
     #[error(transparent)]
     File(#[from] FileError),
-    /// Its file's name cannot be part of a run's id.
     #[error(
         "{}: a suite's file name may have only letters, digits, hyphens and underscores, and must end in .toml",
         .0.display()

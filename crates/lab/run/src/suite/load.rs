@@ -13,7 +13,6 @@ use prony_model::{
 };
 use serde::Deserialize;
 
-/// A load in a suite.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "LoadFields")]
 pub struct SuiteLoad {

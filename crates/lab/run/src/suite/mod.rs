@@ -34,7 +34,6 @@ pub struct Suite {
     pub notes: Vec<String>,
     /// The ids of the servers, in the order of its tables.
     pub servers: Vec<String>,
-    /// The measures.
     pub measures: Vec<MeasureSpec>,
     /// How rounds are added as needed, instead of the measures' own numbers of rounds.
     pub adaptive: Option<AdaptiveRounds>,
@@ -49,7 +48,6 @@ pub struct MeasureSpec {
     pub id: Option<String>,
     /// The ids of the workloads.
     pub workloads: Vec<String>,
-    /// The load.
     pub load: SuiteLoad,
     /// The number of rounds.
     pub rounds: NonZeroU32,

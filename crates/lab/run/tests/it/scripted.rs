@@ -16,16 +16,16 @@ use hyper_util::server::conn::auto;
 use tokio::net::TcpListener;
 
 /// A request with its whole body.
-pub struct Received {
-    pub request: Request<Bytes>,
+pub(crate) struct Received {
+    pub(crate) request: Request<Bytes>,
     /// Its number, from 0, and that of its connection, from 1.
-    pub number: u64,
-    pub connection: u64,
+    pub(crate) number: u64,
+    pub(crate) connection: u64,
 }
 
 impl Received {
     /// Empty if there is none.
-    pub fn header(&self, name: &str) -> &str {
+    pub(crate) fn header(&self, name: &str) -> &str {
         let value = self.request.headers().get(name);
         value.and_then(|it| it.to_str().ok()).unwrap_or_default()
     }
@@ -34,7 +34,9 @@ impl Received {
 type Respond = dyn Fn(Received) -> Response<Bytes> + Send + Sync;
 
 /// Starts a server, which ends with the test's process.
-pub fn start(respond: impl Fn(Received) -> Response<Bytes> + Send + Sync + 'static) -> SocketAddr {
+pub(crate) fn start(
+    respond: impl Fn(Received) -> Response<Bytes> + Send + Sync + 'static,
+) -> SocketAddr {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     listener.set_nonblocking(true).unwrap();
     let address = listener.local_addr().unwrap();

@@ -14,7 +14,7 @@ use prony_traffic::{Expected, Response};
 const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Calls `test` for each version of HTTP, as a workload writes it, and each event loop.
-pub fn every_way(mut test: impl FnMut(&str, EventLoopChoice)) {
+pub(crate) fn every_way(mut test: impl FnMut(&str, EventLoopChoice)) {
     for protocol in ["http/1.1", "h2"] {
         for event_loop in [EventLoopChoice::IoUring, EventLoopChoice::Epoll] {
             test(protocol, event_loop);
@@ -23,7 +23,10 @@ pub fn every_way(mut test: impl FnMut(&str, EventLoopChoice)) {
 }
 
 /// The request of a workload whose files are in `folder`, and the response that it expects.
-pub fn prepared(workload: &Workload, folder: &Path) -> Result<(PreparedRequest, Expected), String> {
+pub(crate) fn prepared(
+    workload: &Workload,
+    folder: &Path,
+) -> Result<(PreparedRequest, Expected), String> {
     let files = Files::new(folder, folder);
     let exchange = workload.exchange().unwrap();
     let request = PreparedRequest::new(exchange, &files).map_err(|error| error.to_string())?;
@@ -32,7 +35,7 @@ pub fn prepared(workload: &Workload, folder: &Path) -> Result<(PreparedRequest, 
 }
 
 /// A load of the workload, some of whose responses are compared; `change` changes its plan.
-pub fn load(
+pub(crate) fn load(
     (workload, folder): (&Workload, &Path),
     server: SocketAddr,
     choice: SampleChoice,
@@ -51,7 +54,7 @@ pub fn load(
 }
 
 /// The responses to a number of requests, one after the other, and the number of connections that they took.
-pub fn converse(
+pub(crate) fn converse(
     request: &PreparedRequest,
     server: SocketAddr,
     requests: usize,

@@ -14,7 +14,7 @@ use crate::sources::{Unreadable, hash_file, hash_files, source_files};
 
 /// The hash of every input of the server in `folder`, by its path or pattern; `named` are those of its manifest, each
 /// with the part of its path before a pattern.
-pub fn inputs(
+pub(super) fn inputs(
     folder: &Path,
     named: Vec<(PathBuf, Option<&Pattern>)>,
 ) -> Result<BTreeMap<PathBuf, String>, Unreadable> {
@@ -87,7 +87,7 @@ struct Packages {
 }
 
 /// The folders, or archive files, outside `folder` that its package depends on, directly or not.
-pub fn beside(folder: &Path) -> Result<BTreeSet<PathBuf>, Unreadable> {
+pub(super) fn beside(folder: &Path) -> Result<BTreeSet<PathBuf>, Unreadable> {
     let mut found = BTreeSet::new();
     if read(folder).is_none() {
         return Ok(found);
@@ -195,7 +195,7 @@ fn members(root: &Path, patterns: &[String]) -> Result<Vec<PathBuf>, Unreadable>
 /// Whether these commands are incremental: correct and quick when run again. Cargo and Go track path dependencies,
 /// `replace` and included files by themselves, and do nothing if none has changed. The build's other commands run again
 /// too, because they may use the results.
-pub fn is_incremental(commands: &[Vec<String>]) -> bool {
+pub(super) fn is_incremental(commands: &[Vec<String>]) -> bool {
     commands.iter().any(|words| is_incremental_tool(words))
 }
 

@@ -65,51 +65,26 @@ impl Built {
 /// Why a server could not be built.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
-    /// A command could not be started.
     #[error("cannot run `{command}`: {source}")]
-    Spawn {
-        /// The command.
-        command: String,
-        /// Why.
-        source: SpawnError,
-    },
-    /// A command failed.
+    Spawn { command: String, source: SpawnError },
     #[error("`{command}` {exit}:\n{tail}")]
     Failed {
-        /// The command.
         command: String,
-        /// How it ended.
         exit: Exit,
-        /// The last lines of its output.
         tail: String,
-        /// All of its output.
         log: PathBuf,
     },
-    /// The commands succeeded but did not create an artefact of the manifest.
     #[error(
         "the build did not create {artefact}, which the manifest lists under `artefacts`; last lines of its output:\n{tail}"
     )]
-    NoArtefact {
-        /// The file.
-        artefact: PathBuf,
-        /// The last lines of the output.
-        tail: String,
-    },
-    /// A file that the build reads does not exist.
+    NoArtefact { artefact: PathBuf, tail: String },
     #[error("{input} does not exist, but the manifest lists it under `inputs`")]
     NoInput {
         /// The file, the folder, or the pattern.
         input: PathBuf,
     },
-    /// A file of the build cannot be written or read.
     #[error("cannot use {path}: {source}")]
-    Io {
-        /// The file or folder.
-        path: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
-    /// The user stopped it.
+    Io { path: PathBuf, source: io::Error },
     #[error("interrupted")]
     Interrupted,
 }

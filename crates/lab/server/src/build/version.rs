@@ -9,7 +9,7 @@ use crate::server::Buildable;
 use crate::toolchain::Found;
 
 /// The version, from the source that the manifest names, if it can be read.
-pub fn read(buildable: Buildable<'_>, found: &[Found]) -> Option<String> {
+pub(super) fn read(buildable: Buildable<'_>, found: &[Found]) -> Option<String> {
     let Buildable { server, started } = buildable;
     let file = |name| fs::read_to_string(server.folder.join(name)).ok();
     match started.recipe.version.as_ref()? {

@@ -49,7 +49,6 @@ pub enum VersionSource {
     Requirements(String),
     /// The value of this property in the folder's `pom.xml`.
     PomProperty(String),
-    /// This text.
     Text(String),
 }
 
@@ -62,7 +61,6 @@ pub struct Manifest {
     pub language: String,
     /// Framework or library.
     pub framework: String,
-    /// Its class.
     pub class: Class,
     /// Whether it keeps HTTP/1.1 connections open between requests.
     pub keep_alive: bool,
@@ -77,7 +75,6 @@ pub struct Manifest {
 pub struct Recipe {
     /// The toolchains it needs.
     pub needs: Vec<Need>,
-    /// The source of its version, if any.
     pub version: Option<VersionSource>,
     /// What its build reads outside its folder.
     pub inputs: Vec<Input>,
@@ -89,8 +86,7 @@ pub struct Recipe {
     pub run: Vec<Word>,
     /// Variables for its build and its run.
     pub env: BTreeMap<String, Word>,
-    /// Its variants.
-    pub variants: Vec<Variant>,
+    pub(crate) variants: Vec<Variant>,
 }
 
 /// Another way to build and run the same server.
@@ -151,7 +147,7 @@ pub type Word = Template<Placeholder>;
 
 impl Placeholder {
     /// The placeholders that are known before the build; the others are known only when a server starts.
-    pub const OF_BUILD: &[Placeholder] = Self::ALL.split_at(5).0;
+    pub(crate) const OF_BUILD: &[Placeholder] = Self::ALL.split_at(5).0;
 }
 
 impl prony_manifest::Placeholder for Placeholder {
@@ -190,7 +186,7 @@ impl Pattern {
     }
 
     /// Matches paths against it.
-    pub fn matcher(&self) -> GlobMatcher {
+    pub(crate) fn matcher(&self) -> GlobMatcher {
         self.0.compile_matcher()
     }
 }

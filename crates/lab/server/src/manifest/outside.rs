@@ -20,7 +20,6 @@ pub struct Outside {
 pub enum Encryption {
     /// Not at all.
     Plain,
-    /// With TLS.
     Tls(TlsOptions),
 }
 
@@ -35,7 +34,6 @@ pub struct TlsOptions {
     pub server_name: Option<String>,
 }
 
-/// A certificate of a client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ClientCertificate {
     /// The file with the certificate, followed by those that vouch for it.
@@ -51,7 +49,6 @@ pub enum CertificateTrust {
     Roots,
     /// Those that the certificates in this file vouch for.
     File(PathBuf),
-    /// All.
     Any,
 }
 
@@ -68,7 +65,6 @@ impl ServerUrl {
         self.authority.host()
     }
 
-    /// Its port.
     pub fn port(&self) -> u16 {
         let default = if self.is_tls() { 443 } else { 80 };
         self.authority.port().unwrap_or(default)

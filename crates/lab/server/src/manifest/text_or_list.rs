@@ -6,14 +6,13 @@ use std::marker::PhantomData;
 use serde::de::value::SeqAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Visitor};
 
-/// Text, or a list.
-pub enum TextOrList<T> {
+pub(super) enum TextOrList<T> {
     Text(String),
     List(Vec<T>),
 }
 
 /// What a list that text can stand for consists of.
-pub trait Element {
+pub(super) trait Element {
     /// Text and list in words, for the error about anything else.
     const EXPECTED: &'static str;
 }

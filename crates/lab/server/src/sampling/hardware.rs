@@ -4,18 +4,18 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// Where the system shows its CPUs.
-pub const CPU_FOLDER: &str = "/sys/devices/system/cpu";
+pub(super) const CPU_FOLDER: &str = "/sys/devices/system/cpu";
 
 /// The lowest and the highest frequency of some CPUs.
 #[derive(Debug)]
-pub struct Frequencies {
+pub(super) struct Frequencies {
     files: Vec<PathBuf>,
     range_mhz: Option<(f64, f64)>,
 }
 
 impl Frequencies {
     /// Of `cpus`, not read yet. `folder` is [`CPU_FOLDER`]. Many virtual machines show no frequencies.
-    pub fn of(folder: &Path, cpus: &[usize]) -> Frequencies {
+    pub(super) fn of(folder: &Path, cpus: &[usize]) -> Frequencies {
         let file = |cpu| folder.join(format!("cpu{cpu}/cpufreq/scaling_cur_freq"));
         Frequencies {
             files: cpus.iter().map(file).filter(|it| it.exists()).collect(),
@@ -24,7 +24,7 @@ impl Frequencies {
     }
 
     /// Reads them now.
-    pub fn look(&mut self) {
+    pub(super) fn look(&mut self) {
         for file in &self.files {
             let Some(khz) = number_in(file) else { continue };
             let mhz = khz as f64 / 1000.0;
@@ -34,7 +34,7 @@ impl Frequencies {
     }
 
     /// In MHz; `None` if there are none.
-    pub fn range_mhz(&self) -> Option<(f64, f64)> {
+    pub(super) fn range_mhz(&self) -> Option<(f64, f64)> {
         self.range_mhz
     }
 }
@@ -45,11 +45,11 @@ fn number_in(file: &Path) -> Option<u64> {
 }
 
 /// Where the system shows its energy counters.
-pub const POWERCAP_FOLDER: &str = "/sys/class/powercap";
+pub(super) const POWERCAP_FOLDER: &str = "/sys/class/powercap";
 
 /// Counts the energy that the packages of all processors use. Most systems let only root read it.
 #[derive(Debug)]
-pub struct EnergyMeter {
+pub(super) struct EnergyMeter {
     packages: Vec<Package>,
 }
 
@@ -65,7 +65,7 @@ struct Package {
 impl EnergyMeter {
     /// Starts counting. `folder` is [`POWERCAP_FOLDER`]. `None` if there is no counter, or one is unreadable: the sum
     /// of the others would be too small.
-    pub fn start(folder: &Path) -> Option<EnergyMeter> {
+    pub(super) fn start(folder: &Path) -> Option<EnergyMeter> {
         let packages = fs::read_dir(folder)
             .ok()?
             .filter_map(|entry| Some(entry.ok()?.path()))
@@ -76,12 +76,12 @@ impl EnergyMeter {
     }
 
     /// Reads the counters. Must be called more often than they wrap around, which at a kilowatt is every few minutes.
-    pub fn look(&mut self) {
+    pub(super) fn look(&mut self) {
         self.packages.iter_mut().for_each(Package::look);
     }
 
     /// The energy used from the start to the last reading, in joules.
-    pub fn used_j(&self) -> f64 {
+    pub(super) fn used_j(&self) -> f64 {
         let used_uj: u64 = self.packages.iter().map(|package| package.used_uj).sum();
         used_uj as f64 / 1e6
     }

@@ -3,8 +3,8 @@
 mod hardware;
 mod noise;
 mod outside;
-pub mod process;
-pub mod process_tree;
+pub(crate) mod process;
+pub(crate) mod process_tree;
 mod scheduling;
 
 use std::io;
@@ -23,7 +23,8 @@ use process::CpuTime;
 use process_tree::peak_memory_of;
 use scheduling::ThreadFigures;
 
-pub use outside::{LocalServer, LocalUsage, OutsideMeter, cpus_of, own_pid};
+pub use outside::{LocalServer, LocalUsage, OutsideMeter};
+pub(crate) use outside::{cpus_of, own_pid};
 pub use process_tree::{ProcessTree, TreeUsage};
 
 /// Measures what a server costs and what else happens, with a thread that samples until it is told to finish.

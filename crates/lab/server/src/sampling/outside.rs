@@ -206,7 +206,7 @@ fn with_descendants(pids: Vec<i32>) -> Vec<i32> {
 const FIRST_PROCESS: i32 = 1;
 
 /// The id of this process.
-pub fn own_pid() -> i32 {
+pub(crate) fn own_pid() -> i32 {
     i32::try_from(std::process::id()).unwrap_or(0)
 }
 
@@ -220,7 +220,7 @@ fn cpu_s(pids: &[i32]) -> f64 {
 }
 
 /// The CPUs on which a process may run.
-pub fn cpus_of(pid: i32) -> Option<Vec<usize>> {
+pub(crate) fn cpus_of(pid: i32) -> Option<Vec<usize>> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     parse_cpu_list(&value_of_line(&status, "Cpus_allowed_list:")?).ok()
 }

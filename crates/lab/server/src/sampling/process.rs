@@ -10,20 +10,20 @@ use procfs_core::{FromRead, process};
 
 /// CPU time in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct CpuTime {
+pub(crate) struct CpuTime {
     pub user_s: f64,
     pub system_s: f64,
 }
 
 impl CpuTime {
-    pub fn plus(self, other: CpuTime) -> CpuTime {
+    pub(crate) fn plus(self, other: CpuTime) -> CpuTime {
         CpuTime {
             user_s: self.user_s + other.user_s,
             system_s: self.system_s + other.system_s,
         }
     }
 
-    pub fn total_s(self) -> f64 {
+    pub(crate) fn total_s(self) -> f64 {
         self.user_s + self.system_s
     }
 
@@ -46,17 +46,17 @@ impl CpuTime {
 
 /// The fields of `/proc/<pid>/stat`.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Stat {
+pub(crate) struct Stat {
     pub parent: i32,
     pub own: CpuTime,
     /// CPU time of the ended children that it has waited for, and of theirs.
-    pub ended_children: CpuTime,
+    pub(crate) ended_children: CpuTime,
 }
 
 impl Stat {
     /// # Errors
     /// If the process has ended.
-    pub fn read(pid: i32) -> io::Result<Stat> {
+    pub(crate) fn read(pid: i32) -> io::Result<Stat> {
         let stat = process::Stat::from_file(format!("/proc/{pid}/stat"));
         let stat = stat.map_err(io::Error::other)?;
         let second = ticks_per_second();
@@ -77,7 +77,7 @@ impl Stat {
     ///
     /// # Errors
     /// If it has ended.
-    pub fn cpu_with_children(pid: i32) -> io::Result<CpuTime> {
+    pub(crate) fn cpu_with_children(pid: i32) -> io::Result<CpuTime> {
         let stat = Stat::read(pid)?;
         Ok(stat.precise_cpu(pid).plus(stat.ended_children))
     }
@@ -99,7 +99,7 @@ fn process_clock_s(pid: i32) -> Option<f64> {
 }
 
 /// How many ticks per second the kernel counts in `/proc`.
-pub fn ticks_per_second() -> f64 {
+pub(crate) fn ticks_per_second() -> f64 {
     match sysconf(SysconfVar::CLK_TCK) {
         Ok(Some(ticks)) if ticks > 0 => ticks as f64,
         _ => 100.0,
@@ -109,7 +109,7 @@ pub fn ticks_per_second() -> f64 {
 /// The value of a line in a file of `/proc`, such as `VmHWM:` in `status`.
 ///
 /// `procfs-core` parses every line of `status`, which takes 25 µs instead of 15.
-pub fn value_of_line(text: &str, name: &str) -> Option<String> {
+pub(crate) fn value_of_line(text: &str, name: &str) -> Option<String> {
     let value = text.lines().find_map(|line| line.strip_prefix(name))?;
     Some(value.trim().to_owned())
 }
@@ -125,29 +125,29 @@ fn memory_line(pid: i32, file: &str, name: &str) -> Option<u64> {
 }
 
 /// The current resident memory of a process, in bytes.
-pub fn resident_bytes(pid: i32) -> Option<u64> {
+pub(crate) fn resident_bytes(pid: i32) -> Option<u64> {
     memory_line(pid, "status", "VmRSS:")
 }
 
 /// The peak resident memory of a process, in bytes.
-pub fn peak_resident_bytes(pid: i32) -> Option<u64> {
+pub(crate) fn peak_resident_bytes(pid: i32) -> Option<u64> {
     memory_line(pid, "status", "VmHWM:")
 }
 
 /// The proportional set size of a process, in bytes.
-pub fn proportional_bytes(pid: i32) -> Option<u64> {
+pub(crate) fn proportional_bytes(pid: i32) -> Option<u64> {
     memory_line(pid, "smaps_rollup", "Pss:").or_else(|| resident_bytes(pid))
 }
 
 /// The CPU time of each process since it started, in seconds, including that of ended children it has waited for.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct ProcessTimes {
+pub(crate) struct ProcessTimes {
     by_process: HashMap<i32, f64>,
 }
 
 impl ProcessTimes {
     /// Reads them now; `None` if Prony cannot see every process, as in most containers.
-    pub fn read() -> Option<ProcessTimes> {
+    pub(crate) fn read() -> Option<ProcessTimes> {
         if !sees_all() {
             return None;
         }
@@ -159,7 +159,7 @@ impl ProcessTimes {
     /// The CPU time that all processes have used since `earlier`, in seconds. It errs on the high side: if a process has
     /// ended since, its parent is charged for its whole life, including the time before `earlier`. Only a process that
     /// was never waited for is missed.
-    pub fn since(&self, earlier: &ProcessTimes) -> f64 {
+    pub(crate) fn since(&self, earlier: &ProcessTimes) -> f64 {
         let used = self.by_process.iter().map(|(pid, now_s)| {
             // A process that has used less than before is a new one with the same id.
             let then_s = earlier
@@ -172,7 +172,7 @@ impl ProcessTimes {
     }
 
     #[cfg(test)]
-    pub fn of(by_process: &[(i32, f64)]) -> ProcessTimes {
+    pub(crate) fn of(by_process: &[(i32, f64)]) -> ProcessTimes {
         ProcessTimes {
             by_process: by_process.iter().copied().collect(),
         }
@@ -186,12 +186,12 @@ fn sees_all() -> bool {
 }
 
 /// The ids of all processes that Prony can see.
-pub fn ids() -> io::Result<Vec<i32>> {
+pub(crate) fn ids() -> io::Result<Vec<i32>> {
     numbers_in("/proc")?.collect()
 }
 
 /// The ids of a process's threads; none if it has ended.
-pub fn threads_of(pid: i32) -> Vec<i32> {
+pub(crate) fn threads_of(pid: i32) -> Vec<i32> {
     let threads = numbers_in(&format!("/proc/{pid}/task"));
     threads.into_iter().flatten().flatten().collect()
 }

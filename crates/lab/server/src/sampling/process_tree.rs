@@ -24,7 +24,6 @@ enum Roots {
     Processes(Vec<i32>),
 }
 
-/// The usage of a process tree.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TreeUsage {
     /// CPU time in user mode since its start, in seconds, including ended processes.
@@ -40,7 +39,7 @@ pub struct TreeUsage {
 
 impl ProcessTree {
     /// The tree below the supervisor of this process id.
-    pub fn under_supervisor(supervisor: i32) -> ProcessTree {
+    pub(crate) fn under_supervisor(supervisor: i32) -> ProcessTree {
         let roots = Roots::Supervisor(supervisor);
         ProcessTree { roots }
     }
@@ -110,7 +109,7 @@ impl ProcessTree {
 }
 
 /// The current memory of processes: the resident set of one, the proportional sets of several.
-pub fn memory_of(pids: &[i32]) -> u64 {
+pub(crate) fn memory_of(pids: &[i32]) -> u64 {
     match pids {
         [only] => resident_bytes(*only).unwrap_or(0),
         several => several.iter().filter_map(|&p| proportional_bytes(p)).sum(),
@@ -118,7 +117,7 @@ pub fn memory_of(pids: &[i32]) -> u64 {
 }
 
 /// The peak of a single process, which the kernel keeps, or the current memory of several.
-pub fn peak_memory_of(pids: &[i32]) -> u64 {
+pub(crate) fn peak_memory_of(pids: &[i32]) -> u64 {
     match pids {
         [only] => peak_resident_bytes(*only).unwrap_or(0),
         several => memory_of(several),
@@ -126,7 +125,7 @@ pub fn peak_memory_of(pids: &[i32]) -> u64 {
 }
 
 /// These processes and all their descendants, each once, without those that have ended.
-pub fn with_descendants(processes: &[i32]) -> Vec<i32> {
+pub(crate) fn with_descendants(processes: &[i32]) -> Vec<i32> {
     let mut all = processes.to_vec();
     for &process in processes {
         all.extend(descendants(process).unwrap_or_default());
@@ -138,7 +137,7 @@ pub fn with_descendants(processes: &[i32]) -> Vec<i32> {
 }
 
 /// Every descendant of `root`, parents before their children, without `root`.
-pub fn descendants(root: i32) -> io::Result<Vec<i32>> {
+pub(crate) fn descendants(root: i32) -> io::Result<Vec<i32>> {
     let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
     for pid in ids()? {
         // Processes may end while they are listed.

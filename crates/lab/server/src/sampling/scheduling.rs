@@ -11,7 +11,7 @@ use super::process::{threads_of, value_of_line};
 
 /// The figures of some threads, each since its start.
 #[derive(Clone, Debug, Default)]
-pub struct ThreadFigures {
+pub(super) struct ThreadFigures {
     by_thread: HashMap<i32, Figures>,
 }
 
@@ -28,7 +28,7 @@ const LEAST_SHARE_SEEN: f64 = 0.9;
 
 impl ThreadFigures {
     /// The figures of all threads of the processes; `None` if the kernel reports none.
-    pub fn of(pids: &[i32]) -> Option<ThreadFigures> {
+    pub(super) fn of(pids: &[i32]) -> Option<ThreadFigures> {
         let threads = pids
             .iter()
             .flat_map(|&pid| threads_of(pid).into_iter().map(move |tid| (pid, tid)));
@@ -41,7 +41,7 @@ impl ThreadFigures {
 
     /// The differences since `earlier`; new threads count from 0. `None` if these threads ran for much less than the
     /// `cpu_s` seconds of their processes: the rest ran in threads that have ended, whose waits are unknown.
-    pub fn since(&self, earlier: &ThreadFigures, cpu_s: f64) -> Option<Scheduling> {
+    pub(super) fn since(&self, earlier: &ThreadFigures, cpu_s: f64) -> Option<Scheduling> {
         let mut sum = Figures::default();
         for (thread, now) in &self.by_thread {
             let then = earlier.by_thread.get(thread).copied();

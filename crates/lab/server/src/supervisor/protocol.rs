@@ -5,20 +5,18 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 /// The first argument that makes Prony's program a supervisor.
-pub const SUPERVISOR: &str = "__supervisor";
+pub(super) const SUPERVISOR: &str = "__supervisor";
 
 /// The first argument that makes Prony's program a launch.
-pub const LAUNCH: &str = "__launch";
+pub(super) const LAUNCH: &str = "__launch";
 
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Exit {
-    /// By itself, with this exit code.
     Code(i32),
     /// By itself, with exit code 0, while this many processes that it had started were still running: it went into the
     /// background.
     Background(u32),
-    /// By this signal.
     Signal(i32),
     /// Killed together with its supervisor.
     Lost,
@@ -54,7 +52,7 @@ impl fmt::Display for Exit {
 
 /// A report of the supervisor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum SupervisorMessage {
+pub(super) enum SupervisorMessage {
     /// The command runs.
     Started {
         /// Its process id.

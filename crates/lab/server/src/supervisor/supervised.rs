@@ -33,12 +33,10 @@ impl SupervisorProgram {
         SupervisorProgram(path.into())
     }
 
-    /// The current program.
     pub fn current() -> std::io::Result<SupervisorProgram> {
         std::env::current_exe().map(SupervisorProgram)
     }
 
-    /// Its path.
     pub fn path(&self) -> &Path {
         &self.0
     }
@@ -68,21 +66,12 @@ pub struct Task {
 /// Why a command could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum SpawnError {
-    /// The command is an empty list.
     #[error("there is no command to run")]
     Empty,
-    /// The supervisor itself could not be started.
     #[error("cannot start the supervisor {program}: {source}")]
-    Supervisor {
-        /// The supervisor's program.
-        program: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
-    /// The supervisor could not start the command.
+    Supervisor { program: PathBuf, source: io::Error },
     #[error("{0}")]
     Command(String),
-    /// The supervisor reported nothing valid in time.
     #[error("the supervisor did not report that the command had started")]
     Silent,
 }
@@ -93,7 +82,6 @@ pub enum RunError {
     /// It could not be started.
     #[error(transparent)]
     Spawn(#[from] SpawnError),
-    /// The user stopped it.
     #[error("interrupted")]
     Interrupted,
 }

@@ -29,7 +29,7 @@ const KILL_TIME: Duration = Duration::from_secs(10);
 
 /// Supervises one command: `LOG ERROR_LOG SCRATCH CPUS PROGRAM ARGUMENT…`; no scratch folder if that is
 /// empty.
-pub fn supervisor_main(args: Vec<OsString>) -> ExitCode {
+pub(super) fn supervisor_main(args: Vec<OsString>) -> ExitCode {
     // So that `killall prony` does not hit the supervisors too. It is only a name, so a failure does not matter.
     let _ = nix::sys::prctl::set_name(c"server-supervisor");
     let event = match Supervisor::start(&args) {
@@ -294,7 +294,7 @@ const NOT_EXECUTED: u8 = 127;
 ///
 /// It writes the time and a line feed there, and then the reason if the command cannot be executed; otherwise the exec
 /// closes the pipe.
-pub fn launch_main(args: Vec<OsString>) -> ExitCode {
+pub(super) fn launch_main(args: Vec<OsString>) -> ExitCode {
     // A successful exec closes it, which tells the supervisor.
     let Ok(to_supervisor) = io::stdin().as_fd().try_clone_to_owned() else {
         return ExitCode::from(NOT_EXECUTED);

@@ -9,7 +9,6 @@ use super::toolbox::{Availability, Toolbox};
 /// Whether a tool is installed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolState {
-    /// It is.
     Found {
         /// Its program.
         path: PathBuf,
@@ -22,7 +21,6 @@ pub enum ToolState {
     Missing(String),
 }
 
-/// One tool.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ToolReport {
     /// What is needed: `go >= 1.22`.

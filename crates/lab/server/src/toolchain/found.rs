@@ -10,11 +10,9 @@ use super::need::{Tool, Version};
 /// An installed toolchain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// Which it is.
     pub tool: Tool,
     /// Its program, absolute.
     pub path: PathBuf,
-    /// Its version.
     pub version: Version,
 }
 

@@ -22,7 +22,6 @@ pub enum ProvideError {
     /// It is missing and could not be installed.
     #[error(transparent)]
     Missing(#[from] Missing),
-    /// The user stopped it.
     #[error("interrupted")]
     Interrupted,
 }

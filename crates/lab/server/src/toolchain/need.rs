@@ -29,10 +29,8 @@ const OWN_PROGRAM: &str = "{ program = \"php\", version_command = [\"php\", \"-v
 /// Why text is not a need.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NeedError {
-    /// It names a toolchain that Prony does not know.
     #[error("{0}; any other program is written as {OWN_PROGRAM}")]
     Unknown(UnknownName),
-    /// It is not a name with a version bound.
     #[error("`{0}` is not a need; write for instance \"go\", \"go >= 1.22\" or \"zig = 0.16\"")]
     Malformed(String),
 }
@@ -47,7 +45,7 @@ impl Need {
     }
 
     /// The need of a program that is not in the table, of `least` or later.
-    pub fn of_program(program: Program, least: Option<Version>) -> Need {
+    pub(crate) fn of_program(program: Program, least: Option<Version>) -> Need {
         Need {
             tool: Tool::Own(Arc::new(program)),
             bound: least.map_or(Bound::Any, Bound::AtLeast),
@@ -96,7 +94,7 @@ impl Need {
     }
 
     /// Whether a version will do.
-    pub fn met_by(&self, version: &Version) -> bool {
+    pub(crate) fn met_by(&self, version: &Version) -> bool {
         match &self.bound {
             Bound::Any => true,
             Bound::AtLeast(least) => version.at_least(least),
@@ -134,7 +132,7 @@ pub struct Program {
     /// Its name on `PATH`, or its path.
     pub program: String,
     /// The command that prints its version.
-    pub version_command: Vec<String>,
+    pub(crate) version_command: Vec<String>,
     /// The command that installs it.
     pub install: String,
 }
@@ -148,7 +146,6 @@ impl Tool {
         }
     }
 
-    /// Its program.
     pub fn program(&self) -> &str {
         match self {
             Tool::Known(toolchain) => toolchain.program,
@@ -175,7 +172,7 @@ impl Tool {
 
 impl Program {
     /// Whether it can be looked for: a name without a folder, or an absolute path.
-    pub fn is_findable(program: &str) -> bool {
+    pub(crate) fn is_findable(program: &str) -> bool {
         !program.trim().is_empty() && (Path::new(program).is_absolute() || !program.contains('/'))
     }
 
@@ -243,13 +240,13 @@ impl Version {
     }
 
     /// Whether it is at least `least`; missing numbers count as 0.
-    pub fn at_least(&self, least: &Version) -> bool {
+    pub(crate) fn at_least(&self, least: &Version) -> bool {
         let length = self.0.len().max(least.0.len());
         self.padded(length) >= least.padded(length)
     }
 
     /// Whether it begins with the numbers of `series`: 0.16.1 belongs to the series 0.16.
-    pub fn of_series(&self, series: &Version) -> bool {
+    pub(crate) fn of_series(&self, series: &Version) -> bool {
         self.0.starts_with(&series.0)
     }
 

@@ -17,14 +17,14 @@ use super::need::Version;
 use super::table::{COMPLETE, PackageSource, Toolchain};
 
 /// Those on `PATH`, in its order, each once even if several links lead to it.
-pub fn first(tool: &Toolchain) -> Vec<PathBuf> {
+pub(super) fn first(tool: &Toolchain) -> Vec<PathBuf> {
     let mut paths = on_path(tool.program);
     drop_links_to_the_same(&mut paths);
     paths
 }
 
 /// Those in the usual folders that are not on `PATH`, each once.
-pub fn usual(tool: &Toolchain) -> Vec<PathBuf> {
+pub(super) fn usual(tool: &Toolchain) -> Vec<PathBuf> {
     let mut paths = first(tool);
     let on_path = paths.len();
     let folders = tool
@@ -40,7 +40,7 @@ pub fn usual(tool: &Toolchain) -> Vec<PathBuf> {
 }
 
 /// Those that Prony installed in `folder` from `source`; it uses the first that runs.
-pub fn installed(source: &PackageSource, folder: &Path) -> Vec<PathBuf> {
+pub(super) fn installed(source: &PackageSource, folder: &Path) -> Vec<PathBuf> {
     if !folder.join(COMPLETE).is_file() {
         return Vec::new();
     }
@@ -122,7 +122,11 @@ const RESPONSE_TIME: Duration = Duration::from_secs(30);
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// The version that a toolchain's program prints, with the variables `env`.
-pub fn version(program: &Path, tool: &Toolchain, env: &[(OsString, OsString)]) -> Option<Version> {
+pub(super) fn version(
+    program: &Path,
+    tool: &Toolchain,
+    env: &[(OsString, OsString)],
+) -> Option<Version> {
     let arguments = tool.version_args.as_deref().unwrap_or(&["--version"]);
     let output = output(program, arguments, env)?;
     if !output.status.success() && !tool.fails_with_version {
@@ -132,7 +136,7 @@ pub fn version(program: &Path, tool: &Toolchain, env: &[(OsString, OsString)]) -
 }
 
 /// The version that a command prints, unless it fails.
-pub fn version_of_command(program: &Path, arguments: &[String]) -> Option<Version> {
+pub(super) fn version_of_command(program: &Path, arguments: &[String]) -> Option<Version> {
     let output = output(program, arguments, &[])?;
     output.status.success().then(|| version_in(&output))?
 }
@@ -143,7 +147,7 @@ fn version_in(output: &Output) -> Option<Version> {
 }
 
 /// The program behind a stand-in; the path itself if the program does not say.
-pub fn itself(program: &Path, tool: &Toolchain) -> PathBuf {
+pub(super) fn itself(program: &Path, tool: &Toolchain) -> PathBuf {
     let args = Some(&tool.itself_args).filter(|args| !args.is_empty());
     let printed = args.and_then(|args| output(program, args, &[]));
     let printed = printed.and_then(|output| String::from_utf8(output.stdout).ok());

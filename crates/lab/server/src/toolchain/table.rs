@@ -13,7 +13,6 @@ use serde::Deserialize;
 pub struct Toolchain {
     /// Its name in manifests.
     pub name: &'static str,
-    /// Its program.
     pub program: &'static str,
     /// The arguments with which the program prints its version; `None` for `--version`.
     pub version_args: Option<Vec<&'static str>>,
@@ -44,14 +43,12 @@ pub struct Toolchain {
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Part {
-    /// Its name.
     pub file: &'static str,
     /// The folders that may contain it, relative to the program's folder (links resolved).
     pub folders: Vec<&'static str>,
 }
 
 impl Toolchain {
-    /// The toolchain with this name.
     pub fn named(name: &str) -> Option<&'static Toolchain> {
         TOOLCHAINS.iter().find(|toolchain| toolchain.name == name)
     }
@@ -73,7 +70,7 @@ impl Toolchain {
 pub static TOOLCHAINS: LazyLock<Vec<Toolchain>> = LazyLock::new(|| table().toolchain);
 
 /// Tools that no server needs but that Prony's measurements can use.
-pub static EXTRAS: LazyLock<Vec<Toolchain>> = LazyLock::new(|| table().extra);
+pub(super) static EXTRAS: LazyLock<Vec<Toolchain>> = LazyLock::new(|| table().extra);
 
 /// The command that installs one of these tools on this system; `None` for an unknown one.
 pub fn install_line(name: &str) -> Option<String> {
@@ -113,7 +110,7 @@ prony_model::named! {
 
 impl PackageManager {
     /// The first whose program is on `PATH`.
-    pub fn detect() -> Option<PackageManager> {
+    pub(crate) fn detect() -> Option<PackageManager> {
         PackageManager::ALL
             .into_iter()
             .find(|manager| !on_path(manager.name()).is_empty())
@@ -139,7 +136,7 @@ impl PackageManager {
 }
 
 /// The file that marks a toolchain as completely installed.
-pub const COMPLETE: &str = ".complete";
+pub(super) const COMPLETE: &str = ".complete";
 
 /// The source of a toolchain that Prony installs for itself under `.prony/tools`.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
@@ -174,7 +171,7 @@ impl PackageSource {
     }
 
     /// The system's program that fetches the package.
-    pub fn installer(&self) -> &'static str {
+    pub(crate) fn installer(&self) -> &'static str {
         match self {
             PackageSource::Python { .. } => "python3",
             PackageSource::Npm { .. } => "npm",

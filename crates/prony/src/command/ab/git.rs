@@ -12,24 +12,22 @@ use std::slice;
 const OF_A_HOOK: [&str; 4] = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_PREFIX"];
 
 /// A repository, and a folder in it.
-pub struct Repository {
+pub(super) struct Repository {
     /// Its working tree.
     top: PathBuf,
     /// The folder, relative to it.
-    pub inside: PathBuf,
+    pub(crate) inside: PathBuf,
 }
 
-/// A commit.
-pub struct Commit {
-    /// Its hash.
-    pub hash: String,
+pub(super) struct Commit {
+    pub(crate) hash: String,
     /// A unique prefix of it.
-    pub short: String,
+    pub(crate) short: String,
 }
 
 impl Repository {
     /// The repository around a folder.
-    pub fn of(folder: &Path) -> Result<Self, String> {
+    pub(super) fn of(folder: &Path) -> Result<Self, String> {
         let ask = |what| line(&git(folder, ["rev-parse", what])?);
         let top = ask("--show-toplevel")
             .map_err(|error| format!("{} is not in a git repository: {error}", folder.display()))?;
@@ -40,7 +38,7 @@ impl Repository {
     }
 
     /// The commit that a revision names: a branch, a tag, `HEAD~1`.
-    pub fn commit(&self, revision: &str) -> Result<Commit, String> {
+    pub(super) fn commit(&self, revision: &str) -> Result<Commit, String> {
         let ask = |more: &str, revision: &str| {
             let named = ["rev-parse", "--verify", "--quiet", more, "--end-of-options"];
             let words = named.into_iter().filter(|word| !word.is_empty());
@@ -93,14 +91,14 @@ impl Repository {
 }
 
 /// The folder in which the revisions of a project's servers are checked out. Only one process at a time has it.
-pub struct Checkouts {
+pub(super) struct Checkouts {
     folder: PathBuf,
     keep: bool,
     _alone: File,
 }
 
 /// The files of a commit, removed when this is dropped unless the user wants to keep them.
-pub struct Checkout<'a> {
+pub(super) struct Checkout<'a> {
     repository: &'a Repository,
     folder: PathBuf,
     keep: bool,
@@ -108,7 +106,7 @@ pub struct Checkout<'a> {
 
 impl Checkouts {
     /// Opens the folder `ab` below `state`, and removes what killed processes left there.
-    pub fn open(state: &Path, keep: bool) -> Result<Self, String> {
+    pub(super) fn open(state: &Path, keep: bool) -> Result<Self, String> {
         let folder = state.join("ab");
         let file = folder.join("lock");
         let cannot = |error| format!("cannot use {}: {error}", file.display());
@@ -133,7 +131,7 @@ impl Checkouts {
 
     /// The files of a commit, in the folder of this name. Files kept there earlier are used again if they are
     /// unchanged, and replaced if not.
-    pub fn check_out<'a>(
+    pub(super) fn check_out<'a>(
         &self,
         repository: &'a Repository,
         commit: &Commit,
@@ -164,7 +162,7 @@ impl Checkouts {
 }
 
 impl Checkout<'_> {
-    pub fn folder(&self) -> &Path {
+    pub(super) fn folder(&self) -> &Path {
         &self.folder
     }
 

@@ -46,7 +46,7 @@ const WARMUP_LIMIT_HELP: &str = "Warm each server up until it stops getting fast
 
 /// What is compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum By {
+pub(super) enum By {
     /// Rates, latencies and CPU time
     #[default]
     Time,
@@ -57,7 +57,7 @@ pub enum By {
 /// How the two revisions are measured.
 #[derive(Args, Clone)]
 #[command(mut_arg("warmup_limit", |flag| flag.help(WARMUP_LIMIT_HELP)))]
-pub struct MeasureFlags {
+pub(super) struct MeasureFlags {
     /// Compare what a request costs in this: `time`, or `instructions` in user mode, which show 1 % on any
     /// machine but do not include system calls, caches and waiting
     #[arg(
@@ -67,7 +67,7 @@ pub struct MeasureFlags {
         hide_possible_values = true,
         value_name = "WHAT"
     )]
-    pub by: By,
+    pub(crate) by: By,
     /// Count the instructions of this many requests in each trial; needs --by instructions
     #[arg(long, value_name = "N", default_value_t = REQUESTS, value_parser = clap::value_parser!(u64).range(1..=10_000_000))]
     requests: u64,
@@ -94,18 +94,18 @@ pub struct MeasureFlags {
     #[arg(long, value_name = "N", value_parser = arguments::rounds)]
     rounds: Option<NonZeroU32>,
     #[command(flatten)]
-    pub trials: TrialFlags,
+    pub(crate) trials: TrialFlags,
 }
 
 /// What is measured.
-pub struct Measures {
-    pub tasks: Vec<Task>,
-    pub measures: Vec<Measure>,
+pub(super) struct Measures {
+    pub(crate) tasks: Vec<Task>,
+    pub(crate) measures: Vec<Measure>,
 }
 
 impl MeasureFlags {
     /// What is measured of two servers.
-    pub fn choose(
+    pub(super) fn choose(
         &self,
         project: &Project,
         pair: [&Server; 2],
@@ -276,7 +276,7 @@ impl MeasureFlags {
     }
 
     /// Rounds that are added as needed; `None` if their number is fixed.
-    pub fn adaptive(&self) -> Option<AdaptiveRounds> {
+    pub(super) fn adaptive(&self) -> Option<AdaptiveRounds> {
         self.rounds.is_none().then_some(AdaptiveRounds {
             precision: self.precision(),
             budget: self.budget(),
@@ -290,7 +290,7 @@ impl MeasureFlags {
     }
 
     /// A line for each change of rate that is known less precisely than the user asked for.
-    pub fn too_wide(&self, comparison: &Comparison, run: &Run) -> Vec<String> {
+    pub(super) fn too_wide(&self, comparison: &Comparison, run: &Run) -> Vec<String> {
         let cases = comparison.cases.iter();
         let rows = cases.flat_map(|case| case.rows.iter().map(move |row| (case, row)));
         let rates = rows.filter(|(_, row)| row.what == What::Metric(Metric::Rate));

@@ -78,7 +78,7 @@ const _: () = assert!(LEAST_ROUNDS == 12);
 /// Which revisions of what, and how they are measured.
 #[derive(Args, Clone)]
 #[command(after_help = EXAMPLES)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Compare with this old revision: a commit, a branch or a tag
     rev1: String,
     /// Compare this new revision; `.` is the working tree with its uncommitted changes
@@ -110,7 +110,7 @@ pub struct Arguments {
 }
 
 /// Checks out, builds, measures and compares.
-pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
+pub(super) fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let interrupt = interrupt_on_signals()?;
     let outcome = compare_revisions(project, arguments, &interrupt);
     match outcome {

@@ -21,22 +21,22 @@ const WORKING_TREE: &str = ".";
 const OWN_TARGET: &str = "{out}/cargo-target";
 
 /// A server at a revision.
-pub struct Revision<'a> {
-    pub server: Server,
+pub(super) struct Revision<'a> {
+    pub(crate) server: Server,
     /// Keeps its files; `None` for the working tree.
     _checkout: Option<Checkout<'a>>,
 }
 
 impl Revision<'_> {
     /// The hash of its sources.
-    pub fn source_hash(&self) -> Option<&str> {
+    pub(super) fn source_hash(&self) -> Option<&str> {
         let started = self.server.started();
         started.map(|started| started.source_hash.as_str())
     }
 }
 
 /// What Prony builds of a server. It refuses one that already runs: two revisions of it would be the same process.
-pub fn started(server: &Server) -> Result<&Started, String> {
+pub(super) fn started(server: &Server) -> Result<&Started, String> {
     match &server.origin {
         Origin::Started(started) => Ok(started),
         Origin::Outside(outside) => Err(format!(
@@ -71,7 +71,7 @@ impl RevisionName {
 }
 
 /// A revision of a server, before its files are in place.
-pub struct WantedRevision<'a> {
+pub(super) struct WantedRevision<'a> {
     server: &'a Server,
     /// What Prony builds of it.
     started: &'a Started,
@@ -82,7 +82,7 @@ pub struct WantedRevision<'a> {
 
 impl<'s> WantedRevision<'s> {
     /// Two revisions. They may be the same, to see how noisy the machine is.
-    pub fn two(
+    pub(super) fn two(
         repository: &Repository,
         (server, started): (&'s Server, &'s Started),
         [base, new]: [&str; 2],
@@ -105,7 +105,7 @@ impl<'s> WantedRevision<'s> {
     }
 
     /// The server at this revision, with its files in place.
-    pub fn fetch<'a>(
+    pub(super) fn fetch<'a>(
         &self,
         repository: &'a Repository,
         checkouts: &Checkouts,

@@ -9,49 +9,49 @@ use prony_model::CpuAssignment;
 use crate::reference_server::{ReferenceServer, ReferenceServers, Serving};
 
 /// The CPUs, the reference server, and how long each measurement takes.
-pub struct CalibrationBench<'a> {
-    pub cpus: CpuAssignment,
-    pub servers: ReferenceServers,
-    pub times: MeasuringTimes,
-    pub interrupt: &'a AtomicBool,
+pub(crate) struct CalibrationBench<'a> {
+    pub(crate) cpus: CpuAssignment,
+    pub(crate) servers: ReferenceServers,
+    pub(crate) times: MeasuringTimes,
+    pub(crate) interrupt: &'a AtomicBool,
 }
 
 impl CalibrationBench<'_> {
     /// The generator's one CPU.
-    pub fn load_cpu(&self) -> &[usize] {
+    pub(crate) fn load_cpu(&self) -> &[usize] {
         &self.cpus.load[..1.min(self.cpus.load.len())]
     }
 
-    pub fn is_interrupted(&self) -> bool {
+    pub(crate) fn is_interrupted(&self) -> bool {
         self.interrupt.load(Relaxed)
     }
 
-    pub fn server(&self) -> Result<ReferenceServer, Box<dyn Error>> {
+    pub(crate) fn server(&self) -> Result<ReferenceServer, Box<dyn Error>> {
         self.servers.start(&Serving::default(), self.interrupt)
     }
 }
 
 /// How long each measurement takes, and at which rates.
 #[derive(Clone, Debug)]
-pub struct MeasuringTimes {
+pub(crate) struct MeasuringTimes {
     /// For each way of waiting.
-    pub wakeups: Duration,
+    pub(crate) wakeups: Duration,
     /// For each pair of CPUs.
-    pub round_trips: Duration,
+    pub(crate) round_trips: Duration,
     /// Of the closed loop, and its warm-up.
-    pub engine: Duration,
-    pub engine_warmup: Duration,
+    pub(crate) engine: Duration,
+    pub(crate) engine_warmup: Duration,
     /// Of each rate, at least, and its warm-up.
-    pub rate: Duration,
-    pub rate_warmup: Duration,
+    pub(crate) rate: Duration,
+    pub(crate) rate_warmup: Duration,
     /// A low rate lasts until this many requests were due, so that its percentiles are supported.
-    pub rate_requests: f64,
+    pub(crate) rate_requests: f64,
     /// In requests per second, ascending.
-    pub rates: &'static [f64],
+    pub(crate) rates: &'static [f64],
 }
 
 impl MeasuringTimes {
-    pub fn usual() -> Self {
+    pub(crate) fn usual() -> Self {
         Self {
             wakeups: Duration::from_millis(1300),
             round_trips: Duration::from_secs(1),
@@ -64,7 +64,7 @@ impl MeasuringTimes {
         }
     }
 
-    pub fn quick() -> Self {
+    pub(crate) fn quick() -> Self {
         Self {
             wakeups: Duration::from_millis(200),
             round_trips: Duration::from_millis(250),
@@ -78,7 +78,7 @@ impl MeasuringTimes {
     }
 
     /// How long a rate is measured.
-    pub fn duration_at(&self, per_s: f64) -> Duration {
+    pub(crate) fn duration_at(&self, per_s: f64) -> Duration {
         let enough = Duration::from_secs_f64(self.rate_requests / per_s);
         self.rate.max(enough)
     }

@@ -16,21 +16,21 @@ const SCHEMA: &str = "prony-calibration/2";
 /// All measurements; those after an interrupt are `None`.
 #[derive(Debug, Default, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Calibration {
+pub(crate) struct Calibration {
     #[cfg_attr(test, schemars(extend("const" = SCHEMA)))]
-    pub schema: &'static str,
-    pub prony_version: &'static str,
-    pub conditions: Option<Conditions>,
-    pub clock: Option<Clock>,
-    pub wakeups: Option<Wakeups>,
-    pub round_trips: Option<RoundTrips>,
-    pub engine: Option<Engine>,
-    pub schedule_lag: Option<ScheduleLag>,
+    pub(crate) schema: &'static str,
+    pub(crate) prony_version: &'static str,
+    pub(crate) conditions: Option<Conditions>,
+    pub(crate) clock: Option<Clock>,
+    pub(crate) wakeups: Option<Wakeups>,
+    pub(crate) round_trips: Option<RoundTrips>,
+    pub(crate) engine: Option<Engine>,
+    pub(crate) schedule_lag: Option<ScheduleLag>,
 }
 
 impl Calibration {
     /// One that has measured nothing yet.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             schema: SCHEMA,
             prony_version: env!("CARGO_PKG_VERSION"),
@@ -39,7 +39,7 @@ impl Calibration {
     }
 
     /// Measures one thing after the other, so that none disturbs another, until all is measured or the user stops it.
-    pub fn measure(&mut self, bench: &CalibrationBench<'_>) -> Result<(), Box<dyn Error>> {
+    pub(crate) fn measure(&mut self, bench: &CalibrationBench<'_>) -> Result<(), Box<dyn Error>> {
         let times = &bench.times;
         self.conditions = Some(Conditions::see(&bench.cpus));
         if begins(bench, "the clock") {

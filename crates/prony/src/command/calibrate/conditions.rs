@@ -9,31 +9,31 @@ use serde::Serialize;
 /// What the machine is, and what it allows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Conditions {
+pub(crate) struct Conditions {
     /// The machine.
-    pub machine: Machine,
+    pub(crate) machine: Machine,
     /// The CPUs of server and generator.
-    pub cpus: CpuAssignment,
+    pub(crate) cpus: CpuAssignment,
     /// How many files a process may open.
-    pub open_files: Option<OpenFiles>,
+    pub(crate) open_files: Option<OpenFiles>,
     /// The first and the last local port for connections, per address.
-    pub local_ports: Option<[u16; 2]>,
+    pub(crate) local_ports: Option<[u16; 2]>,
     /// Whether the processor counts its energy; `None` until it was checked.
-    pub energy_is_told: Option<bool>,
+    pub(crate) energy_is_told: Option<bool>,
     /// The lowest and the highest frequency under load, in MHz; `None` if the system does not show it.
-    pub frequency_mhz: Option<(f64, f64)>,
+    pub(crate) frequency_mhz: Option<(f64, f64)>,
     /// The share (0 to 1) of CPU time under load that the hypervisor took; `None` until it was checked.
-    pub steal_share: Option<f64>,
+    pub(crate) steal_share: Option<f64>,
 }
 
 /// How many files a process may open; each connection is one. `None` if there is no limit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct OpenFiles {
+pub(crate) struct OpenFiles {
     /// The current limit.
-    pub now: Option<u64>,
+    pub(crate) now: Option<u64>,
     /// The highest limit that the process may set.
-    pub most: Option<u64>,
+    pub(crate) most: Option<u64>,
 }
 
 impl OpenFiles {
@@ -49,7 +49,7 @@ impl OpenFiles {
 
 impl Conditions {
     /// The conditions that show without a load.
-    pub fn see(cpus: &CpuAssignment) -> Self {
+    pub(crate) fn see(cpus: &CpuAssignment) -> Self {
         Self {
             machine: prony_kernel::detect_machine(),
             cpus: cpus.clone(),
@@ -64,7 +64,7 @@ impl Conditions {
     }
 
     /// Adds the conditions that show under load.
-    pub fn add(&mut self, noise: &MachineNoise) {
+    pub(crate) fn add(&mut self, noise: &MachineNoise) {
         self.energy_is_told = Some(noise.energy_j.is_some());
         self.frequency_mhz = noise.frequency_mhz;
         self.steal_share = Some(noise.steal_share);

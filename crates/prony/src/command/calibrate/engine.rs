@@ -23,31 +23,33 @@ const KEPT_UP: f64 = 0.99;
 /// A closed loop of 64 connections from one thread, with a small response.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Engine {
+pub(crate) struct Engine {
     /// Which event loop ran.
     #[serde(rename = "loop")]
-    pub event_loop: String,
+    pub(crate) event_loop: String,
     /// How long Prony measured, in seconds.
-    pub duration_s: f64,
+    pub(crate) duration_s: f64,
     /// Responses per second.
-    pub rate_per_s: f64,
+    pub(crate) rate_per_s: f64,
     /// What a request cost the generator.
-    pub generator: Option<RequestCost>,
+    pub(crate) generator: Option<RequestCost>,
     /// The generator's system calls per request.
-    pub system_calls: Option<f64>,
+    pub(crate) system_calls: Option<f64>,
     /// The share (0 to 1) of the time for which the generator was busy.
-    pub generator_busy: f64,
+    pub(crate) generator_busy: f64,
     /// What a request cost the server.
-    pub server: Option<RequestCost>,
+    pub(crate) server: Option<RequestCost>,
     /// The share (0 to 1) of the time for which the server kept its CPUs busy.
-    pub server_busy: f64,
+    pub(crate) server_busy: f64,
     /// From the send of a request to the last byte of its response, in this closed loop.
-    pub latency_ns: Option<Percentiles>,
+    pub(crate) latency_ns: Option<Percentiles>,
 }
 
 impl Engine {
     /// Measures it, and the noise of the machine meanwhile.
-    pub fn measure(bench: &CalibrationBench<'_>) -> Result<(Self, MachineNoise), Box<dyn Error>> {
+    pub(crate) fn measure(
+        bench: &CalibrationBench<'_>,
+    ) -> Result<(Self, MachineNoise), Box<dyn Error>> {
         let times = &bench.times;
         let loaded = Loaded::by(bench, |plan| {
             plan.with(|plan| {
@@ -83,39 +85,39 @@ impl Engine {
 /// The schedule lag at rising rates. Each way of waiting ends with the first rate that was not kept up.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct ScheduleLag {
+pub(crate) struct ScheduleLag {
     /// With a generator that sleeps until a request is due.
-    pub sleeping: Vec<AtRate>,
+    pub(crate) sleeping: Vec<AtRate>,
     /// With one that busy-waits for that (`--spin`).
-    pub spinning: Vec<AtRate>,
+    pub(crate) spinning: Vec<AtRate>,
 }
 
 /// A load of even arrivals from one thread over 64 connections.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct AtRate {
+pub(crate) struct AtRate {
     /// Requests due per second.
-    pub rate_per_s: f64,
+    pub(crate) rate_per_s: f64,
     /// The share of the due requests that was sent.
-    pub rate_ratio: f64,
+    pub(crate) rate_ratio: f64,
     /// From the instant at which a request was due and a connection free until it was sent.
-    pub lag_ns: Option<Percentiles>,
+    pub(crate) lag_ns: Option<Percentiles>,
     /// The share (0 to 1) of the time for which the generator was busy, without busy-waiting.
-    pub generator_busy: f64,
+    pub(crate) generator_busy: f64,
     /// The evidence that the generator was the bottleneck, if it was.
-    pub client_limited_by: Option<String>,
+    pub(crate) client_limited_by: Option<String>,
 }
 
 impl AtRate {
     /// Whether the generator kept up the rate.
-    pub fn is_kept_up(&self) -> bool {
+    pub(crate) fn is_kept_up(&self) -> bool {
         self.rate_ratio >= KEPT_UP && self.client_limited_by.is_none()
     }
 }
 
 impl ScheduleLag {
     /// Measures both ways.
-    pub fn measure(bench: &CalibrationBench<'_>) -> Result<Self, Box<dyn Error>> {
+    pub(crate) fn measure(bench: &CalibrationBench<'_>) -> Result<Self, Box<dyn Error>> {
         Ok(Self {
             sleeping: rising(bench, false)?,
             spinning: rising(bench, true)?,
@@ -162,20 +164,20 @@ fn at(bench: &CalibrationBench<'_>, per_s: f64, spin: bool) -> Result<AtRate, Bo
 /// What one request cost a side.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct RequestCost {
+pub(crate) struct RequestCost {
     /// CPU time in user mode, in nanoseconds.
-    pub user_ns: f64,
+    pub(crate) user_ns: f64,
     /// CPU time in the kernel, in nanoseconds.
-    pub system_ns: f64,
+    pub(crate) system_ns: f64,
     /// CPU cycles in both modes; `None` if they are not counted.
-    pub cycles: Option<f64>,
+    pub(crate) cycles: Option<f64>,
     /// Instructions in both modes; `None` if they are not counted.
-    pub instructions: Option<f64>,
+    pub(crate) instructions: Option<f64>,
 }
 
 impl RequestCost {
     /// CPU time in both modes, in nanoseconds.
-    pub fn cpu_ns(&self) -> f64 {
+    pub(crate) fn cpu_ns(&self) -> f64 {
         self.user_ns + self.system_ns
     }
 }

@@ -16,7 +16,7 @@ const SATURATED: f64 = 0.9;
 const IDLE: f64 = 0.6;
 
 /// A sentence for each limit that was measured.
-pub fn sentences(calibration: &Calibration) -> Vec<String> {
+pub(super) fn sentences(calibration: &Calibration) -> Vec<String> {
     let round_trips = calibration.round_trips.as_ref().and_then(round_trip);
     let wakeups = calibration.wakeups.as_ref().and_then(wakeup);
     let engine = calibration.engine.iter().flat_map(engine);

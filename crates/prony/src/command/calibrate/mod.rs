@@ -45,7 +45,7 @@ Exit status:
 /// How precisely, on which CPUs, and where to.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Take about 5 s instead of 20 s, with fewer rates and shorter measurements
     #[arg(long)]
     quick: bool,
@@ -56,7 +56,7 @@ pub struct Arguments {
 }
 
 /// Measures, shows and writes the machine's limits.
-pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
+pub(super) fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let layout = Project::open(project)?.layout;
     let cpus = arguments.cpus.assign()?;
     layout.make_state()?;

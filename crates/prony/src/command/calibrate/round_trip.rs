@@ -18,16 +18,16 @@ const FIRST: Duration = Duration::from_millis(20);
 /// The round-trip time of one byte between two threads that sleep until it arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct RoundTrips {
+pub(crate) struct RoundTrips {
     /// Between the server's CPU and the generator's; `None` if they are the same.
-    pub two_cpus: Option<Percentiles>,
+    pub(crate) two_cpus: Option<Percentiles>,
     /// Both threads on the generator's CPU.
-    pub one_cpu: Option<Percentiles>,
+    pub(crate) one_cpu: Option<Percentiles>,
 }
 
 impl RoundTrips {
     /// Measures each for this long.
-    pub fn measure(cpus: &CpuAssignment, each: Duration) -> io::Result<Self> {
+    pub(crate) fn measure(cpus: &CpuAssignment, each: Duration) -> io::Result<Self> {
         let first = |cpus: &[usize]| cpus.first().map(|&cpu| vec![cpu]).unwrap_or_default();
         let (server, load) = (first(&cpus.server), first(&cpus.load));
         let two_cpus = if server == load {

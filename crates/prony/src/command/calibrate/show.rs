@@ -15,7 +15,7 @@ use super::round_trip::RoundTrips;
 use super::timing::{Clock, Percentiles, Wakeups};
 
 /// Everything that was measured, and what it means, in lines of at most `width` characters.
-pub fn text(calibration: &Calibration, width: usize) -> String {
+pub(super) fn text(calibration: &Calibration, width: usize) -> String {
     let engine = calibration.engine.as_ref();
     let conditions = calibration.conditions.as_ref();
     let means = meaning::sentences(calibration);

@@ -10,7 +10,7 @@ use super::show;
 use super::timing::{Clock, Percentiles, Wakeups};
 use crate::tests::golden;
 
-pub fn percentiles(p50: u64) -> Percentiles {
+pub(super) fn percentiles(p50: u64) -> Percentiles {
     Percentiles {
         count: 5000,
         p50,
@@ -19,7 +19,7 @@ pub fn percentiles(p50: u64) -> Percentiles {
     }
 }
 
-pub fn at(rate_per_s: f64, rate_ratio: f64, limited: Option<&str>) -> AtRate {
+pub(super) fn at(rate_per_s: f64, rate_ratio: f64, limited: Option<&str>) -> AtRate {
     AtRate {
         rate_per_s,
         rate_ratio,
@@ -30,7 +30,7 @@ pub fn at(rate_per_s: f64, rate_ratio: f64, limited: Option<&str>) -> AtRate {
 }
 
 /// A machine that shows everything.
-pub fn all() -> Calibration {
+pub(super) fn all() -> Calibration {
     let cost = RequestCost {
         user_ns: 1000.0,
         system_ns: 4000.0,

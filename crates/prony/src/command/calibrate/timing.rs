@@ -18,16 +18,16 @@ const READS_PER_BATCH: u32 = 10_000;
 /// The clock that all latencies are taken from.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Clock {
+pub(crate) struct Clock {
     /// How long reading it takes, in nanoseconds.
-    pub read_ns: f64,
+    pub(crate) read_ns: f64,
     /// Its resolution: the least difference between two different readings, in nanoseconds.
-    pub step_ns: u64,
+    pub(crate) step_ns: u64,
 }
 
 impl Clock {
     /// Measures it on a CPU.
-    pub fn measure(cpus: &[usize]) -> io::Result<Self> {
+    pub(crate) fn measure(cpus: &[usize]) -> io::Result<Self> {
         on_cpus(cpus, || {
             let batches = (0..BATCHES).map(|_| read_ns());
             Ok(Self {
@@ -66,18 +66,18 @@ const SPIN: Duration = Duration::from_micros(200);
 /// How late a thread wakes that waits until an instant 1 ms away.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Wakeups {
+pub(crate) struct Wakeups {
     /// How long each wait was, in nanoseconds.
-    pub asked_ns: u64,
+    pub(crate) asked_ns: u64,
     /// Sleeping until the instant.
-    pub sleeping: Option<Percentiles>,
+    pub(crate) sleeping: Option<Percentiles>,
     /// Sleeping until 0.2 ms before it, then looking at the clock.
-    pub spinning: Option<Percentiles>,
+    pub(crate) spinning: Option<Percentiles>,
 }
 
 impl Wakeups {
     /// Measures each way of waiting, for the duration `each`, on a CPU.
-    pub fn measure(cpus: &[usize], each: Duration) -> io::Result<Self> {
+    pub(crate) fn measure(cpus: &[usize], each: Duration) -> io::Result<Self> {
         let late = |wait: fn(Instant)| on_cpus(cpus, || Ok(delay(each, wait)));
         Ok(Self {
             asked_ns: SLEEP.as_nanos() as u64,
@@ -113,23 +113,23 @@ fn spin_until(due: Instant) {
 /// Percentiles of durations, in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-pub struct Percentiles {
+pub(crate) struct Percentiles {
     /// How many durations there were.
-    pub count: u64,
-    pub p50: u64,
+    pub(crate) count: u64,
+    pub(crate) p50: u64,
     /// `None` if there were too few durations for it.
-    pub p99: Option<u64>,
-    pub max: u64,
+    pub(crate) p99: Option<u64>,
+    pub(crate) max: u64,
 }
 
 impl Percentiles {
     /// `None` if there was no duration.
-    pub fn of(durations: &LatencyHistogram) -> Option<Self> {
+    pub(crate) fn of(durations: &LatencyHistogram) -> Option<Self> {
         Self::from_summary(durations.count(), &durations.summary()?)
     }
 
     /// Of a summary of `count` durations.
-    pub fn from_summary(count: u64, summary: &LatencySummary) -> Option<Self> {
+    pub(crate) fn from_summary(count: u64, summary: &LatencySummary) -> Option<Self> {
         (count > 0).then(|| Self {
             count,
             p50: summary.p50,
@@ -140,7 +140,7 @@ impl Percentiles {
 }
 
 /// Runs `work` on a thread that is pinned to `cpus`, and waits for it.
-pub fn on_cpus<T: Send>(
+pub(super) fn on_cpus<T: Send>(
     cpus: &[usize],
     work: impl FnOnce() -> io::Result<T> + Send,
 ) -> io::Result<T> {
@@ -156,7 +156,7 @@ pub fn on_cpus<T: Send>(
 }
 
 /// Pins the calling thread, and makes its waits as exact as those of the engine.
-pub fn pin(cpus: &[usize]) -> io::Result<()> {
+pub(super) fn pin(cpus: &[usize]) -> io::Result<()> {
     pin_current_thread(cpus)?;
     Ok(set_timerslack(1)?)
 }

@@ -35,9 +35,9 @@ const PATHS: [(&str, &str); 6] = [
 
 /// One comparison: a request and the load that repeats it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Case {
+pub(super) struct Case {
     /// As the command line names it.
-    pub name: String,
+    pub(crate) name: String,
     /// What is requested, in words.
     title: String,
     request: CaseRequest,
@@ -45,7 +45,7 @@ pub struct Case {
     /// Without an end.
     load: LoadSpec,
     /// Whether its server freezes.
-    pub is_frozen: bool,
+    pub(crate) is_frozen: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -176,7 +176,7 @@ impl Case {
     }
 
     /// The load, for as long as the user says, but for whole freezes if the server freezes.
-    pub fn spec(&self, asked: Duration, freeze: Freeze) -> LoadSpec {
+    pub(super) fn spec(&self, asked: Duration, freeze: Freeze) -> LoadSpec {
         let duration = if self.is_frozen {
             freeze.duration_of_whole_freezes(asked)
         } else {
@@ -189,7 +189,12 @@ impl Case {
     }
 
     /// The same load as drivers describe it, on the server at `host`; `proto` declares the gRPC call.
-    pub fn load(&self, spec: &LoadSpec, host: &str, proto: &Path) -> Result<Load, &'static str> {
+    pub(super) fn load(
+        &self,
+        spec: &LoadSpec,
+        host: &str,
+        proto: &Path,
+    ) -> Result<Load, &'static str> {
         let (method, json, message) = CALL;
         let path = match self.request {
             CaseRequest::Get { path } => path.to_owned(),
@@ -212,12 +217,12 @@ impl Case {
     }
 
     /// Whether its server speaks TLS.
-    pub fn is_tls(&self) -> bool {
+    pub(super) fn is_tls(&self) -> bool {
         self.protocol.is_tls()
     }
 
     /// The scheduled rate in requests per second, if there is one.
-    pub fn rate(&self) -> Option<f64> {
+    pub(super) fn rate(&self) -> Option<f64> {
         match &self.load.shape {
             LoadShape::Rate(schedule) => schedule.stages.first().map(Stage::peak_per_s),
             _ => None,

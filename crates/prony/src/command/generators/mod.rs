@@ -80,7 +80,7 @@ const CASES: &str = "hello:64,hello:400,page:32,sse:32,pipelined:64,close:64,rat
 /// What to compare, and how.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Compare these tools, separated by commas [default: all that are installed]
     #[arg(long, value_delimiter = ',', value_name = "IDS", value_parser = arguments::name)]
     tools: Vec<String>,
@@ -105,7 +105,7 @@ pub struct Arguments {
 }
 
 /// Measures, shows and writes the comparison.
-pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
+pub(super) fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let layout = Project::open(project)?.layout;
     let tools = tools(&layout, &arguments.tools)?;
     let mut names = BTreeSet::new();

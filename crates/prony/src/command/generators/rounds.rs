@@ -25,35 +25,35 @@ use crate::reference_server::{ReferenceServers, Serving};
 const SHARES: [f64; 4] = [0.5, 0.9, 0.99, 0.999];
 
 /// How the cases are measured.
-pub struct CasePlan {
-    pub tools: Vec<Tool>,
-    pub cases: Vec<Case>,
-    pub rounds: u32,
+pub(super) struct CasePlan {
+    pub(crate) tools: Vec<Tool>,
+    pub(crate) cases: Vec<Case>,
+    pub(crate) rounds: u32,
     /// The seed of the order.
-    pub seed: u64,
+    pub(crate) seed: u64,
     /// Whether no progress is shown.
-    pub is_quiet: bool,
-    pub duration: Duration,
-    pub freeze: Freeze,
-    pub cpus: CpuAssignment,
-    pub servers: ReferenceServers,
+    pub(crate) is_quiet: bool,
+    pub(crate) duration: Duration,
+    pub(crate) freeze: Freeze,
+    pub(crate) cpus: CpuAssignment,
+    pub(crate) servers: ReferenceServers,
     /// The file that declares the gRPC call.
-    pub proto: PathBuf,
+    pub(crate) proto: PathBuf,
 }
 
 /// What is known of a case before it is measured.
-pub struct PlannedCase {
-    pub case: Case,
-    pub load: LoadSpec,
+pub(super) struct PlannedCase {
+    pub(crate) case: Case,
+    pub(crate) load: LoadSpec,
     /// The true p50, p90, p99 and p99.9 on a server that freezes, in nanoseconds.
-    pub truth_ns: Option<[f64; 4]>,
+    pub(crate) truth_ns: Option<[f64; 4]>,
     /// Why tools cannot run it, by their ids.
-    pub cannot: BTreeMap<String, String>,
+    pub(crate) cannot: BTreeMap<String, String>,
 }
 
 impl PlannedCase {
     /// For the record: why tools cannot run it, and the truth about its latency.
-    pub fn notes(&self) -> Vec<String> {
+    pub(super) fn notes(&self) -> Vec<String> {
         let name = &self.case.name;
         let truth = self.truth_ns.map(|truth| {
             let [p50, p90, p99, p999] = truth.map(number::duration);
@@ -67,7 +67,7 @@ impl PlannedCase {
 
 impl CasePlan {
     /// The cases, in the order in which they were named.
-    pub fn planned(&self) -> Vec<PlannedCase> {
+    pub(super) fn planned(&self) -> Vec<PlannedCase> {
         self.cases
             .iter()
             .map(|case| self.planned_case(case))
@@ -102,7 +102,7 @@ impl CasePlan {
     }
 
     /// The tools as a record has them: in the place of servers, and each serves the cases that it can run.
-    pub fn records(&self, cases: &[PlannedCase]) -> Vec<ServerRecord> {
+    pub(super) fn records(&self, cases: &[PlannedCase]) -> Vec<ServerRecord> {
         let record = |tool: &Tool| {
             let able = cases
                 .iter()
@@ -121,7 +121,7 @@ impl CasePlan {
     }
 
     /// Measures all cases. Ends early, with the trials so far, when `interrupt` is set.
-    pub fn measure(
+    pub(super) fn measure(
         &self,
         cases: &[PlannedCase],
         interrupt: &AtomicBool,

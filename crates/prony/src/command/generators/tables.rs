@@ -15,7 +15,12 @@ use super::rounds::PlannedCase;
 const BASELINES: [&str; 2] = ["wrk", "h2load"];
 
 /// The results under these conditions.
-pub fn page(run: &Run, cases: &[PlannedCase], trials: &[TrialRecord], conditions: &str) -> Page {
+pub(super) fn page(
+    run: &Run,
+    cases: &[PlannedCase],
+    trials: &[TrialRecord],
+    conditions: &str,
+) -> Page {
     let sections = cases.iter().filter_map(|case| section(run, case, trials));
     let notes = (!run.notes.is_empty()).then(|| Section {
         title: "Notes".into(),

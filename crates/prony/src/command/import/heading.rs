@@ -5,15 +5,15 @@ use std::path::Path;
 use prony_traffic::import::Variable;
 
 /// Where a Hurl file is from, and where it is.
-pub struct Heading<'a> {
-    pub format: &'static str,
-    pub input: &'a Path,
-    pub output: Option<&'a Path>,
+pub(super) struct Heading<'a> {
+    pub(crate) format: &'static str,
+    pub(crate) input: &'a Path,
+    pub(crate) output: Option<&'a Path>,
 }
 
 impl Heading<'_> {
     /// The lines, without `#`.
-    pub fn lines(&self, variables: &[Variable]) -> Vec<String> {
+    pub(super) fn lines(&self, variables: &[Variable]) -> Vec<String> {
         let input = if self.input.as_os_str() == "-" {
             "standard input".into()
         } else {

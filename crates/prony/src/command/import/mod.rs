@@ -38,7 +38,7 @@ Exit status:
 /// What to import.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Arguments {
+pub(super) struct Arguments {
     #[command(subcommand)]
     format: Format,
 }
@@ -89,7 +89,7 @@ struct FileArguments {
 }
 
 /// Writes the Hurl file.
-pub fn run(arguments: &Arguments) -> Outcome {
+pub(super) fn run(arguments: &Arguments) -> Outcome {
     let (name, files) = match &arguments.format {
         Format::Har { files, .. } => ("har", files),
         Format::Openapi { files } => ("openapi", files),

@@ -10,7 +10,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-pub use self::program_folder::{Candidate, id_of_folder, is_other, name_of, sources, text};
+pub(super) use self::program_folder::{Candidate, id_of_folder, is_other, name_of, sources, text};
 use self::program_folder::{ProgramFolder, entries_in, id_of};
 
 /// The most candidates that are looked at.
@@ -20,7 +20,7 @@ const DEEPEST: usize = 3;
 const MOST_FOLDERS: usize = 500;
 
 /// The candidates in `folder`, the most likely first.
-pub fn look(folder: &Path) -> Vec<Candidate> {
+pub(super) fn look(folder: &Path) -> Vec<Candidate> {
     let own = ProgramFolder {
         folder,
         is_below: false,
@@ -97,7 +97,7 @@ fn look_below(root: &Path) -> Vec<Candidate> {
 }
 
 /// The id, with a number if it is known already.
-pub fn unique(id: &str, known: &mut Vec<String>) -> String {
+pub(super) fn unique(id: &str, known: &mut Vec<String>) -> String {
     let numbered = (2..).map(|number| format!("{id}-{number}"));
     let mut ids = std::iter::once(id.to_owned()).chain(numbered);
     let free = ids.find(|id| !known.contains(id));

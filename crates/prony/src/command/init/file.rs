@@ -12,7 +12,7 @@ const LONGEST_TEXT: usize = 2048;
 
 /// A server to describe.
 #[derive(Clone)]
-pub enum FoundServer {
+pub(super) enum FoundServer {
     /// A program that Prony starts.
     Program(Candidate),
     /// A server that already runs.
@@ -21,7 +21,7 @@ pub enum FoundServer {
 
 impl FoundServer {
     /// Its name in `prony.toml`.
-    pub fn id(&self) -> &str {
+    pub(super) fn id(&self) -> &str {
         match self {
             Self::Program(candidate) => &candidate.id,
             Self::Running { id, .. } => id,
@@ -34,9 +34,9 @@ impl FoundServer {
 }
 
 /// A server and what it responded; nothing if that is not known.
-pub struct DescribedServer {
-    pub found_server: FoundServer,
-    pub observed: Vec<Observed>,
+pub(super) struct DescribedServer {
+    pub(crate) found_server: FoundServer,
+    pub(crate) observed: Vec<Observed>,
 }
 
 const HEADING: &str = "\
@@ -125,7 +125,7 @@ fn workloads(servers: &[DescribedServer]) -> Vec<Workload<'_>> {
 }
 
 /// The text of the file for these servers.
-pub fn text(servers: &[DescribedServer]) -> String {
+pub(super) fn text(servers: &[DescribedServer]) -> String {
     let mut text = HEADING.to_owned();
     let workloads = workloads(servers);
     let ids = workload_ids(&workloads, servers.len());

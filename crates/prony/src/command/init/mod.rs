@@ -56,7 +56,7 @@ Exit status:
 /// What to describe.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Ask nothing: take every server that responds
     #[arg(long, short)]
     yes: bool,
@@ -85,7 +85,7 @@ pub struct Arguments {
 }
 
 /// Looks, asks, observes and writes.
-pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
+pub(super) fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let folder = project.unwrap_or(Path::new(".")).canonicalize();
     let folder = folder.map_err(|error| usage(format!("cannot open the folder: {error}")))?;
     let path = folder.join(PROJECT_FILE);

@@ -35,7 +35,7 @@ const USUAL_PATHS: [&str; 8] = [
 ];
 
 /// Why there is nothing to write about a server.
-pub enum NotObserved {
+pub(super) enum NotObserved {
     /// Its URL has the wrong scheme.
     WrongScheme(WrongScheme),
     /// It has none of the paths that Prony tried.
@@ -54,15 +54,15 @@ impl<T: Into<String>> From<T> for NotObserved {
 
 /// What a server responded to requests for one path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Observed {
-    pub path: String,
-    pub status: u16,
+pub(super) struct Observed {
+    pub(crate) path: String,
+    pub(crate) status: u16,
     /// The media type, without parameters.
-    pub content_type: Option<String>,
+    pub(crate) content_type: Option<String>,
     /// The body, if it was the same each time.
-    pub body: Option<Vec<u8>>,
+    pub(crate) body: Option<Vec<u8>>,
     /// Whether the server kept the connection open between the requests.
-    pub keeps_alive: bool,
+    pub(crate) keeps_alive: bool,
 }
 
 impl Observed {
@@ -86,19 +86,19 @@ impl Observed {
 }
 
 /// What to request of a server.
-pub struct WantedPaths<'a> {
+pub(super) struct WantedPaths<'a> {
     /// These paths, or else the first one that it has: of the usual ones, and of the routes in its sources.
-    pub paths: &'a [String],
+    pub(crate) paths: &'a [String],
     /// How long each response but the first may take.
-    pub timeout: Duration,
+    pub(crate) timeout: Duration,
     /// The folder of its sources.
-    pub sources: &'a Path,
+    pub(crate) sources: &'a Path,
 }
 
 /// Builds and starts the server, unless it already runs, and requests what is wanted. The first response of a server that
 /// Prony starts may take as long as the server has to be ready. `Err` if the server cannot be built or started, does not
 /// respond, or has none of the paths.
-pub fn observe(
+pub(super) fn observe(
     testbed: &Testbed,
     server: &Server,
     wanted: &WantedPaths<'_>,

@@ -20,7 +20,7 @@ const OF_ROUTES: [&str; 8] = [
 ];
 
 /// The paths of routes in the sources of `folder`, without those that have parameters, the shortest first.
-pub fn in_sources(folder: &Path) -> Vec<String> {
+pub(super) fn in_sources(folder: &Path) -> Vec<String> {
     let files = sources(folder, DEEPEST, |_| true).filter(|file| {
         let extension = file.extension().unwrap_or_default().to_string_lossy();
         EXTENSIONS.contains(&&*extension) && !is_other(&name_of(file))

@@ -12,7 +12,11 @@ use crate::tls::{Offered, SPEAKS_TLS};
 
 /// What helps, if every request failed for a reason that Prony can find. It asks the server if it speaks TLS or HTTP/2, or
 /// streams events.
-pub fn advice(plan: &LoadPlan, result: &LoadResult, offered: Offered) -> Option<&'static str> {
+pub(super) fn advice(
+    plan: &LoadPlan,
+    result: &LoadResult,
+    offered: Offered,
+) -> Option<&'static str> {
     if result.ended == Ended::Interrupted || result.outcomes[Outcome::Ok] > 0 {
         return None;
     }

@@ -16,7 +16,7 @@ use crate::grpc::{GrpcServer, SchemaFlags, check_url, metadata};
 /// A gRPC call.
 #[derive(Args)]
 #[command(next_help_heading = "gRPC")]
-pub struct CallArguments {
+pub(super) struct CallArguments {
     /// Call this gRPC method, with the message of --data or an encoded one (-b); -H adds metadata
     #[arg(long, value_name = "PACKAGE.SERVICE/METHOD",
         conflicts_with_all = ["method", "requests_file", "order", "weights", "pipeline", "http1",
@@ -36,12 +36,12 @@ pub struct CallArguments {
 
 impl CallArguments {
     /// A flag that makes the request a call, if one was given.
-    pub fn changed(&self) -> Option<&'static str> {
+    pub(super) fn changed(&self) -> Option<&'static str> {
         self.grpc.is_some().then_some("--grpc")
     }
 
     /// The method to call, if one is given.
-    pub fn method(&self) -> Result<Option<&str>, &'static str> {
+    pub(super) fn method(&self) -> Result<Option<&str>, &'static str> {
         match &self.grpc {
             None if self.schema.are_given() => Err(
                 "--proto and --protoset define the method of a call; name the method with --grpc",
@@ -51,7 +51,7 @@ impl CallArguments {
     }
 
     /// The call of `method` of the server at `url`. `encoded` is a message that is encoded already.
-    pub fn call(
+    pub(super) fn call(
         &self,
         method: &str,
         url: &HttpUrl,
@@ -86,7 +86,7 @@ impl CallArguments {
 }
 
 /// A call of a gRPC method.
-pub struct GrpcCall {
+pub(super) struct GrpcCall {
     /// The method's name, as the user wrote it.
     name: String,
     server: HttpUrl,
@@ -104,18 +104,18 @@ enum Message {
 
 impl GrpcCall {
     /// The URL of the method, for the record.
-    pub fn url(&self) -> Result<String, Box<dyn Error>> {
+    pub(super) fn url(&self) -> Result<String, Box<dyn Error>> {
         let url = self.server.with_path(&self.path()).map_err(usage)?;
         Ok(url.as_str().to_owned())
     }
 
     /// Whether the server has to define the method, because its messages are JSON and no file does.
-    pub fn needs_reflection(&self) -> bool {
+    pub(super) fn needs_reflection(&self) -> bool {
         self.method.is_none() && matches!(self.message, Message::Json(_))
     }
 
     /// Gets the definition of the method from the server.
-    pub fn reflect(
+    pub(super) fn reflect(
         &mut self,
         endpoint: &Endpoint,
         tls: Option<&TlsClient>,
@@ -136,12 +136,12 @@ impl GrpcCall {
     }
 
     /// Whether the responses of the method are streams of messages.
-    pub fn streams_responses(&self) -> bool {
+    pub(super) fn streams_responses(&self) -> bool {
         self.kind().streams_responses()
     }
 
     /// The call as far as it is known here. If the server has to define the method, it has an empty message.
-    pub fn known(&self) -> Result<Call, Box<dyn Error>> {
+    pub(super) fn known(&self) -> Result<Call, Box<dyn Error>> {
         let messages = match (&self.message, &self.method) {
             (Message::Encoded(message), _) => vec![message.clone()],
             (Message::Json(json), Some(method)) => method

@@ -33,7 +33,7 @@ use crate::view::{capacity_summary, width};
 /// The highest rate that meets the objectives.
 #[derive(Args)]
 #[command(next_help_heading = "Capacity")]
-pub struct CapacityArguments {
+pub(super) struct CapacityArguments {
     /// Find the highest rate (open loop), of requests or of the flows of a Hurl file, at which the server
     /// meets the --objective, and the curve of latency against rate; -d is the minimum time per rate
     #[arg(long, group = "schedule", conflicts_with_all = ["requests", "latency", "markdown", "junit", "hgrm", "hdr_log", "trace"])]
@@ -63,12 +63,12 @@ pub struct CapacityArguments {
         requires = "find_capacity",
         hide_short_help = true
     )]
-    pub chart: Option<PathBuf>,
+    pub(crate) chart: Option<PathBuf>,
 }
 
 impl CapacityArguments {
     /// Whether to find the capacity, and not to measure one load.
-    pub fn is_asked(&self) -> bool {
+    pub(super) fn is_asked(&self) -> bool {
         self.find_capacity
     }
 
@@ -99,27 +99,27 @@ fn precision(text: &str) -> Result<f64, String> {
 }
 
 /// What `--find-capacity` needs of the other flags.
-pub struct Search<'a> {
+pub(super) struct Search<'a> {
     /// What runs the loads.
-    pub loads: &'a Loads,
+    pub(crate) loads: &'a Loads,
     /// Set once the user stops the command.
-    pub interrupt: Arc<AtomicBool>,
-    pub plan: &'a LoadPlan,
+    pub(crate) interrupt: Arc<AtomicBool>,
+    pub(crate) plan: &'a LoadPlan,
     /// What the server has to keep.
-    pub objectives: Objectives,
+    pub(crate) objectives: Objectives,
     /// What its connections offer if they are encrypted.
-    pub offered: Offered,
+    pub(crate) offered: Offered,
     /// How several requests are chosen, if there are several.
-    pub requests: Option<String>,
-    pub warmup: Option<Duration>,
-    pub duration: Option<Duration>,
-    pub json: Option<&'a Path>,
+    pub(crate) requests: Option<String>,
+    pub(crate) warmup: Option<Duration>,
+    pub(crate) duration: Option<Duration>,
+    pub(crate) json: Option<&'a Path>,
     /// How progress is shown.
-    pub live: LiveMode,
+    pub(crate) live: LiveMode,
 }
 
 /// Finds the capacity, and shows and writes the result.
-pub fn run(arguments: &CapacityArguments, search: Search<'_>) -> Outcome {
+pub(super) fn run(arguments: &CapacityArguments, search: Search<'_>) -> Outcome {
     let plan = search.plan;
     let files = result_file::open([
         ("--json", search.json),

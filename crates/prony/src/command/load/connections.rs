@@ -17,18 +17,18 @@ use crate::arguments;
 use crate::exit::usage;
 
 /// How many connections there are by default, at least.
-pub const CONNECTIONS: usize = 10;
+pub(super) const CONNECTIONS: usize = 10;
 /// How many connections a rate may open by default, if the limit of open files allows it.
 const MOST_AT_A_RATE: usize = 1000;
 
 /// The connections.
 #[derive(Args)]
 #[command(next_help_heading = "Connections")]
-pub struct ConnectionArguments {
+pub(super) struct ConnectionArguments {
     /// Use this many threads, in each agent with --on [default: half of the CPUs, or one for each of
     /// --cpus; with --on, the CPUs of the smallest agent]
     #[arg(short, long, value_name = "N", value_parser = arguments::threads)]
-    pub threads: Option<usize>,
+    pub(crate) threads: Option<usize>,
     /// Keep this many connections open, over all threads and agents; with a rate, open them before it
     /// starts [default: 10, or one for each agent if there are more; 1 with --streams]
     #[arg(short, long, value_name = "N", value_parser = arguments::connections)]
@@ -38,17 +38,17 @@ pub struct ConnectionArguments {
     max_connections: Option<usize>,
     /// Keep up to N requests in flight over each HTTP/1.1 connection (pipelining); at most 1000
     #[arg(long, value_name = "N", value_parser = arguments::positive, default_value = "1", conflicts_with = "users")]
-    pub pipeline: usize,
+    pub(crate) pipeline: usize,
     /// Ask the server to close the connection after each response (`Connection: close`); over HTTP/2,
     /// Prony closes it
     #[arg(long, conflicts_with_all = ["pipeline", "streams_per_connection"])]
-    pub no_keepalive: bool,
+    pub(crate) no_keepalive: bool,
     /// Close each connection after this many responses, and open a new one
     #[arg(long, value_name = "N", value_parser = arguments::some_count, conflicts_with = "no_keepalive", hide_short_help = true)]
-    pub requests_per_connection: Option<NonZeroU64>,
+    pub(crate) requests_per_connection: Option<NonZeroU64>,
     /// Connect to this Unix socket; the URL's host appears only in the requests
     #[arg(long, value_name = "PATH", conflicts_with_all = ["resolve", "source"], hide_short_help = true)]
-    pub unix_socket: Option<PathBuf>,
+    pub(crate) unix_socket: Option<PathBuf>,
     /// Connect from these local addresses, round-robin, separated by commas
     #[arg(
         long,
@@ -57,7 +57,7 @@ pub struct ConnectionArguments {
         value_parser = arguments::address,
         hide_short_help = true
     )]
-    pub source: Vec<IpAddr>,
+    pub(crate) source: Vec<IpAddr>,
     /// Use this address for the URL's host and port, as in curl
     #[arg(long, value_name = "HOST:PORT:ADDRESS", hide_short_help = true)]
     resolve: Option<Resolve>,
@@ -66,7 +66,7 @@ pub struct ConnectionArguments {
 impl ConnectionArguments {
     /// Sets how many connections and threads the load has, checked against each other. The shape may imply the number of
     /// connections, which otherwise has a default.
-    pub fn set(
+    pub(super) fn set(
         &self,
         load: &mut LoadSpec,
         of_shape: Option<usize>,
@@ -96,7 +96,7 @@ impl ConnectionArguments {
     }
 
     /// The first address that accepts a connection within `timeout`.
-    pub fn endpoint(
+    pub(super) fn endpoint(
         &self,
         url: &HttpUrl,
         timeout: Duration,
@@ -113,7 +113,7 @@ impl ConnectionArguments {
     }
 
     /// Checks the addresses before anything is connected.
-    pub fn check_addresses(&self, url: &HttpUrl) -> Result<(), String> {
+    pub(super) fn check_addresses(&self, url: &HttpUrl) -> Result<(), String> {
         if let Some(resolve) = &self.resolve
             && !resolve.is_of(url)
         {

@@ -1,7 +1,7 @@
 //! Flags of other load generators, with what Prony calls them.
 
 /// What to write instead of a flag of wrk2, hey, oha or ab that Prony does not have.
-pub fn advice(flag: &str) -> Option<&'static str> {
+pub(crate) fn advice(flag: &str) -> Option<&'static str> {
     let (_, advice) = FLAGS.iter().find(|(names, _)| names.contains(&flag))?;
     Some(advice)
 }

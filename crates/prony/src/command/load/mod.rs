@@ -155,7 +155,7 @@ Exit status:
 /// What to load, and how. Most short flags are wrk's.
 #[derive(Args)]
 #[command(after_help = EXAMPLES, after_long_help = MORE_EXAMPLES)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Request these URLs, all on one server, round-robin if there are several; or let users go through
     /// this Hurl file (.hurl); or build, start and load this server of the project (its id, or its folder)
     #[arg(value_name = "URL|FILE.hurl|SERVER", required_unless_present_any = ["requests_file", "curl"])]
@@ -310,7 +310,7 @@ pub(super) struct Document<'a> {
 }
 
 /// Runs the load, and shows and writes the result.
-pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
+pub(super) fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let interrupt = interrupt_on_signals()?;
     let watched = arguments.output.server()?;
     let live = arguments.output.live.mode();

@@ -13,7 +13,7 @@ const OF_A_SEARCH: &str = "p99<100ms,errors<0.1%";
 /// What is required of the load.
 #[derive(Args)]
 #[command(next_help_heading = "Objectives")]
-pub struct ObjectiveArguments {
+pub(super) struct ObjectiveArguments {
     /// Require this of the load, and exit with status 5 if it is missed: a percentile such as p99,
     /// mean or max below a time, errors below a share [default share: 0.1%], or rate above a rate,
     /// separated by commas; repeatable. --find-capacity looks for a rate that meets it [default there:
@@ -24,7 +24,7 @@ pub struct ObjectiveArguments {
 
 impl ObjectiveArguments {
     /// The objectives of all flags together; `None` if there is none.
-    pub fn read(&self) -> Result<Option<Objectives>, Box<dyn Error>> {
+    pub(super) fn read(&self) -> Result<Option<Objectives>, Box<dyn Error>> {
         if self.objective.is_empty() {
             return Ok(None);
         }
@@ -35,7 +35,7 @@ impl ObjectiveArguments {
     }
 
     /// What a search for a capacity requires.
-    pub fn of_a_search(&self) -> Result<Objectives, Box<dyn Error>> {
+    pub(super) fn of_a_search(&self) -> Result<Objectives, Box<dyn Error>> {
         let Some(objectives) = self.read()? else {
             return Ok(OF_A_SEARCH.parse()?);
         };

@@ -19,7 +19,7 @@ use crate::tls::{Offered, Tls};
 /// The version of HTTP.
 #[derive(Args, Clone)]
 #[command(next_help_heading = "Protocol (default: HTTP/1.1; over https:// the server's choice)")]
-pub struct ProtocolArguments {
+pub(super) struct ProtocolArguments {
     /// Use HTTP/2 only; over http:// by prior knowledge (h2c), without an upgrade
     #[arg(long, conflicts_with = "http1")]
     http2: bool,
@@ -35,7 +35,7 @@ pub struct ProtocolArguments {
 
 impl ProtocolArguments {
     /// With a version that the requests prefer, unless a flag has one.
-    pub fn with(&self, version: Option<HttpVersion>) -> Self {
+    pub(super) fn with(&self, version: Option<HttpVersion>) -> Self {
         let mut with = self.clone();
         if !self.http1 && !self.http2 {
             with.http1 = version == Some(HttpVersion::Http1);
@@ -46,7 +46,7 @@ impl ProtocolArguments {
 }
 
 /// How requests reach the server.
-pub struct Transport<'a> {
+pub(super) struct Transport<'a> {
     protocol: &'a ProtocolArguments,
     connections: &'a ConnectionArguments,
     tls: Option<(Tls, TlsClient)>,
@@ -56,7 +56,7 @@ pub struct Transport<'a> {
 
 impl<'a> Transport<'a> {
     /// With these flags, for these requests, which may name a version of HTTP. Reads the files of TLS.
-    pub fn new(
+    pub(super) fn new(
         protocol: &'a ProtocolArguments,
         connections: &'a ConnectionArguments,
         tls: Option<Tls>,
@@ -90,7 +90,7 @@ impl<'a> Transport<'a> {
     }
 
     /// What connections offer if they are encrypted.
-    pub fn offered(&self) -> Offered {
+    pub(super) fn offered(&self) -> Offered {
         let tls = self.tls.as_ref();
         Offered {
             http: self.offer,
@@ -100,7 +100,7 @@ impl<'a> Transport<'a> {
     }
 
     /// The version that is used without TLS, or that the server will probably choose.
-    pub fn expected(&self) -> HttpVersion {
+    pub(super) fn expected(&self) -> HttpVersion {
         match self.offer {
             Offer::Only(version) => version,
             Offer::Both if self.connections.pipeline > 1 => HttpVersion::Http1,
@@ -113,7 +113,7 @@ impl<'a> Transport<'a> {
     /// # Errors
     ///
     /// If that version does not allow it.
-    pub fn set_version(
+    pub(super) fn set_version(
         &self,
         plan: &mut LoadPlan,
         content: &RequestContent,
@@ -164,7 +164,7 @@ impl<'a> Transport<'a> {
 
     /// The TLS of the load, and the version of HTTP that the server chose if it had the choice. The connection for that
     /// also shows whether the server is trusted.
-    pub fn negotiated(
+    pub(super) fn negotiated(
         &self,
         endpoint: &Endpoint,
         timeout: Duration,

@@ -14,20 +14,20 @@ const MOST_TRACED: usize = 10_000;
 
 /// What is recorded beside the result.
 #[derive(Args)]
-pub struct RecordArguments {
+pub(super) struct RecordArguments {
     /// Write the latencies of each second (longer intervals after ten minutes) as a log of HdrHistogram
     /// (version 1.3) to this file
     #[arg(long, value_name = "FILE", hide_short_help = true)]
-    pub hdr_log: Option<PathBuf>,
+    pub(crate) hdr_log: Option<PathBuf>,
     /// Write up to 10,000 requests, evenly chosen, with the time of each step to this file: a trace in
     /// JSON that ui.perfetto.dev and chrome://tracing open
     #[arg(long, value_name = "FILE", hide_short_help = true)]
-    pub trace: Option<PathBuf>,
+    pub(crate) trace: Option<PathBuf>,
 }
 
 impl RecordArguments {
     /// What the load engine is to record; JSON has the latencies of each second, too.
-    pub fn recording(&self, writes_json: bool) -> Recording {
+    pub(super) fn recording(&self, writes_json: bool) -> Recording {
         Recording {
             intervals: self.hdr_log.is_some() || writes_json,
             traced: self.trace.is_some().then_some(MOST_TRACED),
@@ -35,7 +35,7 @@ impl RecordArguments {
     }
 
     /// A flag that is given, if any is.
-    pub fn given(&self) -> Option<&'static str> {
+    pub(super) fn given(&self) -> Option<&'static str> {
         match (&self.hdr_log, &self.trace) {
             (Some(_), _) => Some("--hdr-log"),
             (None, Some(_)) => Some("--trace"),
@@ -45,7 +45,7 @@ impl RecordArguments {
 }
 
 /// Writes what was recorded of a load on `target`. An error in one file must not keep the other from being written.
-pub fn write(
+pub(super) fn write(
     [hdr_log, trace]: [Option<ResultFile>; 2],
     recorded: &Records,
     target: &str,

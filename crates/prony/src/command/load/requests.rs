@@ -23,7 +23,7 @@ use crate::grpc::server_of;
 /// What is sent.
 #[derive(Args)]
 #[command(next_help_heading = "Requests")]
-pub struct RequestArguments {
+pub(super) struct RequestArguments {
     /// Send this header, `Name: value`; repeatable
     #[arg(short = 'H', long = "header", value_name = "HEADER")]
     headers: Vec<String>,
@@ -65,26 +65,26 @@ enum OrderName {
 }
 
 /// What is sent, and to which server.
-pub struct Requests {
-    pub content: RequestContent,
-    pub server: HttpUrl,
+pub(super) struct Requests {
+    pub(crate) content: RequestContent,
+    pub(crate) server: HttpUrl,
     /// The URL or URLs for the record.
-    pub url: String,
+    pub(crate) url: String,
     /// How the next one is chosen, if there are several.
-    pub described: Option<String>,
+    pub(crate) described: Option<String>,
     /// Whether they are drawn at random.
-    pub are_random: bool,
+    pub(crate) are_random: bool,
     /// What they say of their connection.
-    pub preferred: Preferred,
+    pub(crate) preferred: Preferred,
 }
 
 /// What a Hurl file or a curl command says of the connection, unless a flag says otherwise.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Preferred {
+pub(super) struct Preferred {
     /// Whether any certificate is trusted.
-    pub insecure: bool,
+    pub(crate) insecure: bool,
     /// The version of HTTP.
-    pub version: Option<HttpVersion>,
+    pub(crate) version: Option<HttpVersion>,
 }
 
 impl Preferred {
@@ -101,7 +101,7 @@ impl Preferred {
     }
 
     /// That of a Hurl file.
-    pub fn of_scenario(scenario: &HurlScenario) -> Self {
+    pub(super) fn of_scenario(scenario: &HurlScenario) -> Self {
         let connection = scenario.connection();
         Self {
             insecure: connection.insecure,
@@ -117,7 +117,7 @@ impl Preferred {
 }
 
 /// What is sent, before it is encoded.
-pub enum RequestContent {
+pub(super) enum RequestContent {
     Http(RequestSet),
     Grpc(Box<GrpcCall>),
     Scenario(Arc<Scenario>),
@@ -125,12 +125,12 @@ pub enum RequestContent {
 
 impl RequestContent {
     /// Whether users go through flows of several requests.
-    pub fn has_flows(&self) -> bool {
+    pub(super) fn has_flows(&self) -> bool {
         matches!(self, Self::Scenario(scenario) if !scenario.is_one_request())
     }
 
     /// The requests for that version of HTTP. A call that only the server can describe is known without its message.
-    pub fn over(&self, http: HttpVersion) -> Result<Traffic, Box<dyn Error>> {
+    pub(super) fn over(&self, http: HttpVersion) -> Result<Traffic, Box<dyn Error>> {
         Ok(match self {
             Self::Http(requests) => Traffic::requests(requests.clone(), http).map_err(usage)?,
             Self::Grpc(call) => call.known()?.into(),
@@ -141,7 +141,7 @@ impl RequestContent {
 
 impl RequestArguments {
     /// The requests to these URLs, or the call of a method there.
-    pub fn requests(
+    pub(super) fn requests(
         &self,
         urls: &[String],
         call: &CallArguments,
@@ -166,7 +166,7 @@ impl RequestArguments {
     }
 
     /// A flag that changes the request, if one was given.
-    pub fn changed(&self) -> Option<&'static str> {
+    pub(super) fn changed(&self) -> Option<&'static str> {
         [
             ("-H", !self.headers.is_empty()),
             ("-X", self.method.is_some()),

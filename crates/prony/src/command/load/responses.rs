@@ -15,7 +15,7 @@ use crate::exit::usage;
 /// The expected response, and what is measured of each.
 #[derive(Args)]
 #[command(next_help_heading = "Responses")]
-pub struct ResponseArguments {
+pub(super) struct ResponseArguments {
     /// Expect this status [default: any from 200 to 399]
     #[arg(long, value_name = "STATUS", value_parser = arguments::whole(100..=599_u16))]
     expect_status: Option<u16>,
@@ -39,12 +39,12 @@ pub struct ResponseArguments {
     sse: bool,
     /// Hold this many event streams open beside the load; implies --sse
     #[arg(long, value_name = "N", value_parser = arguments::connections, hide_short_help = true)]
-    pub streams: Option<usize>,
+    pub(crate) streams: Option<usize>,
 }
 
 impl ResponseArguments {
     /// A flag that says what every response must be, or how to read it, if one was given.
-    pub fn changed(&self) -> Option<&'static str> {
+    pub(super) fn changed(&self) -> Option<&'static str> {
         [
             ("--expect-status", self.expect_status.is_some()),
             ("--expect-length", self.expect_length.is_some()),
@@ -57,14 +57,14 @@ impl ResponseArguments {
     }
 
     /// Sets what is measured of each response.
-    pub fn set(&self, load: &mut LoadSpec) {
+    pub(super) fn set(&self, load: &mut LoadSpec) {
         load.first_byte = self.first_byte;
         load.events = self.sse || self.streams.is_some();
         load.streams = self.streams.unwrap_or(0);
     }
 
     /// How responses are compared; `None` if nothing is expected of them.
-    pub fn sampling(&self) -> Result<Option<Sampling>, Box<dyn std::error::Error>> {
+    pub(super) fn sampling(&self) -> Result<Option<Sampling>, Box<dyn std::error::Error>> {
         let body = self
             .expect_body
             .as_deref()

@@ -17,7 +17,7 @@ const FROM_ENVIRONMENT: &str = "HURL_VARIABLE_";
 /// What only a Hurl file needs.
 #[derive(Args)]
 #[command(next_help_heading = "Hurl file")]
-pub struct ScenarioArguments {
+pub(super) struct ScenarioArguments {
     /// Set this variable of the file; repeatable. HURL_VARIABLE_NAME in the environment does so too
     #[arg(long = "variable", value_name = "NAME=VALUE")]
     variables: Vec<String>,
@@ -41,7 +41,7 @@ pub struct ScenarioArguments {
 }
 
 /// The Hurl file that is given instead of a URL, if one is.
-pub fn file_of(targets: &[String]) -> Result<Option<&Path>, Box<dyn Error>> {
+pub(super) fn file_of(targets: &[String]) -> Result<Option<&Path>, Box<dyn Error>> {
     let is_hurl = |target: &&String| {
         let path = Path::new(target.as_str());
         !target.contains("://")
@@ -60,7 +60,7 @@ pub fn file_of(targets: &[String]) -> Result<Option<&Path>, Box<dyn Error>> {
 
 impl Requests {
     /// Those of a scenario in this file.
-    pub fn of_scenario(scenario: HurlScenario, file: &str) -> Self {
+    pub(super) fn of_scenario(scenario: HurlScenario, file: &str) -> Self {
         let entries = plural(scenario.entries().len(), "request");
         Self {
             server: scenario.server().clone(),
@@ -75,7 +75,7 @@ impl Requests {
 
 impl ScenarioArguments {
     /// A flag that needs a Hurl file, if one was given.
-    pub fn changed(&self) -> Option<&'static str> {
+    pub(super) fn changed(&self) -> Option<&'static str> {
         [
             ("--variable", !self.variables.is_empty()),
             ("--secret", !self.secrets.is_empty()),
@@ -88,7 +88,7 @@ impl ScenarioArguments {
     }
 
     /// What the users of a file send.
-    pub fn requests(&self, file: &Path) -> Result<Requests, Box<dyn Error>> {
+    pub(super) fn requests(&self, file: &Path) -> Result<Requests, Box<dyn Error>> {
         let name = file.display().to_string();
         let failed = |reason: String| -> Box<dyn Error> { format!("{name}: {reason}").into() };
         let text = read_hurl_file(file).map_err(|error| failed(error.to_string()))?;

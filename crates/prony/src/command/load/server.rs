@@ -35,7 +35,7 @@ const STOP_TIME: Duration = Duration::from_secs(2);
 /// What only a server of the project needs.
 #[derive(Args)]
 #[command(next_help_heading = "Server of the project")]
-pub struct ServerArguments {
+pub(super) struct ServerArguments {
     /// Request this workload of the server [default: its first one over plain HTTP/1.1]
     #[arg(long, value_name = "ID", value_parser = arguments::name)]
     workload: Option<String>,
@@ -44,14 +44,14 @@ pub struct ServerArguments {
 }
 
 /// What the command line names instead of a URL.
-pub struct ProjectServer {
+pub(super) struct ProjectServer {
     project: Project,
     server: Server,
 }
 
 impl ProjectServer {
     /// The server that `target` names; `None` if it is a URL.
-    pub fn of(project: Option<&Path>, target: &str) -> Result<Option<Self>, Box<dyn Error>> {
+    pub(super) fn of(project: Option<&Path>, target: &str) -> Result<Option<Self>, Box<dyn Error>> {
         let is_letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "-@".contains(c);
         let is_id = !target.is_empty() && target.chars().all(is_letter);
         let is_folder = Path::new(target).join(MANIFEST_FILE).is_file();
@@ -82,7 +82,7 @@ impl ProjectServer {
 }
 
 /// A server that responds, as long as this value lives if Prony started it.
-pub struct ReadyServer {
+pub(super) struct ReadyServer {
     process: Process,
     target: Target,
     task: Task,
@@ -94,13 +94,13 @@ pub struct ReadyServer {
 
 impl ServerArguments {
     /// The flag that was given although it means nothing for a URL.
-    pub fn needs_a_server(&self) -> Option<&'static str> {
+    pub(super) fn needs_a_server(&self) -> Option<&'static str> {
         let workload = self.workload.is_some().then_some("--workload");
         workload.or_else(|| self.building.rebuild.then_some("--rebuild"))
     }
 
     /// Builds the server and starts it, unless it already runs; `None` if the user stopped that.
-    pub fn start(
+    pub(super) fn start(
         &self,
         named: &ProjectServer,
         fleet: Option<&FleetPlan>,
@@ -220,7 +220,7 @@ fn is_loadable(server: &Server, protocol: Protocol) -> bool {
 
 impl ReadyServer {
     /// The request of its workload.
-    pub fn requests(&self) -> Result<Requests, Box<dyn Error>> {
+    pub(super) fn requests(&self) -> Result<Requests, Box<dyn Error>> {
         match &self.task.content {
             TaskContent::Request { request, .. } => {
                 let (url, traffic) = request.encode(&self.target.authority)?;
@@ -261,7 +261,7 @@ impl ReadyServer {
     }
 
     /// The CPUs for the load, which the server does not use; all if Prony did not pin the server.
-    pub fn load_cpus(&self) -> &[usize] {
+    pub(super) fn load_cpus(&self) -> &[usize] {
         match self.process {
             Process::Started(_) => &self.cpus.load,
             Process::Outside(_) => &[],
@@ -269,7 +269,7 @@ impl ReadyServer {
     }
 
     /// The CPUs of the server; none if Prony did not start it.
-    pub fn own_cpus(&self) -> &[usize] {
+    pub(super) fn own_cpus(&self) -> &[usize] {
         match self.process {
             Process::Started(_) => &self.cpus.server,
             Process::Outside(_) => &[],
@@ -277,17 +277,17 @@ impl ReadyServer {
     }
 
     /// How connections are encrypted; `None` if they are not, or if Prony started the server.
-    pub fn tls(&self) -> Option<&TlsSettings> {
+    pub(super) fn tls(&self) -> Option<&TlsSettings> {
         self.tls.as_ref()
     }
 
     /// The version of HTTP that its workload names.
-    pub fn http(&self) -> HttpVersion {
+    pub(super) fn http(&self) -> HttpVersion {
         self.task.workload.protocol().into()
     }
 
     /// The check of its responses; `None` if a Hurl file checks them.
-    pub fn sampling(&self) -> Option<Sampling> {
+    pub(super) fn sampling(&self) -> Option<Sampling> {
         match &self.task.content {
             TaskContent::Request { expected, .. } => Some(Sampling {
                 check: expected.clone(),
@@ -298,7 +298,7 @@ impl ReadyServer {
     }
 
     /// How the server ended, if it did so during the load.
-    pub fn ended(&mut self) -> Option<String> {
+    pub(super) fn ended(&mut self) -> Option<String> {
         let exit = self.process.exited()?;
         Some(format!(
             "the server {exit} during the load; {}",

@@ -16,25 +16,25 @@ const THINK_TIME: Duration = Duration::from_secs(1);
 /// When the load ends, and each request.
 #[derive(Args)]
 #[command(next_help_heading = "Time")]
-pub struct TimeArguments {
+pub(super) struct TimeArguments {
     /// Measure for this long: 10s, 2m, 500ms, or seconds [default: 10s, or until -n requests, or as
     /// long as the --stages; for a capacity 1.5s per rate]
     #[arg(short, long, value_parser = arguments::measured_duration)]
-    pub duration: Option<Duration>,
+    pub(crate) duration: Option<Duration>,
     /// Measure this many requests, or flows of a Hurl file: 1000, 10k, 2M
     #[arg(short = 'n', long, value_name = "N", value_parser = arguments::some_count)]
-    pub requests: Option<NonZeroU64>,
+    pub(crate) requests: Option<NonZeroU64>,
     /// Send requests for this long before measuring [default: 0s, for a capacity 0.4s]
     #[arg(long, value_name = "DURATION", value_parser = arguments::duration)]
-    pub warmup: Option<Duration>,
+    pub(crate) warmup: Option<Duration>,
     /// Count a request as timed out if it has no full response this long after it was sent
     #[arg(long, value_name = "DURATION", value_parser = arguments::timeout, default_value = "10s")]
-    pub timeout: Duration,
+    pub(crate) timeout: Duration,
 }
 
 impl TimeArguments {
     /// Sets when the load ends and how long responses may take, given how long the stages of a rate last.
-    pub fn set(&self, load: &mut LoadSpec, stages: Option<Duration>) {
+    pub(super) fn set(&self, load: &mut LoadSpec, stages: Option<Duration>) {
         let unless_counted = self.requests.is_none().then_some(Duration::from_secs(10));
         let duration = self.duration.or(stages).or(unless_counted);
         load.duration = duration.map(Seconds);
@@ -47,7 +47,7 @@ impl TimeArguments {
 /// When requests are due. Without any of these, each connection waits for a full response before it sends again.
 #[derive(Args)]
 #[command(next_help_heading = "When requests are due (default: closed loop)")]
-pub struct ShapeArguments {
+pub(super) struct ShapeArguments {
     /// Send at this rate regardless of response times: 5k/s, 5000, 300/m; at most 1000M/s
     #[arg(long, value_parser = prony_model::parse_rate, group = "schedule")]
     rate: Option<f64>,
@@ -125,7 +125,7 @@ impl From<ArrivalsName> for Arrivals {
 
 impl ShapeArguments {
     /// The shape, after a check for flags that need others. A search for the capacity sets the rate itself.
-    pub fn shape(&self, finds_capacity: bool) -> Result<LoadShape, &'static str> {
+    pub(super) fn shape(&self, finds_capacity: bool) -> Result<LoadShape, &'static str> {
         let shape = if finds_capacity {
             self.schedule(Schedule::constant(self.spaced(Arrivals::Poisson), 1.0))
         } else {
@@ -164,7 +164,10 @@ impl ShapeArguments {
     /// # Errors
     ///
     /// If nobody thinks.
-    pub fn flow_think_time(&self, has_flows: bool) -> Result<Option<Duration>, &'static str> {
+    pub(super) fn flow_think_time(
+        &self,
+        has_flows: bool,
+    ) -> Result<Option<Duration>, &'static str> {
         match (self.users, self.think_time, has_flows) {
             (None, Some(_), false) => Err("--think-time needs --users, or a Hurl file"),
             (_, _, false) => Ok(None),
@@ -187,13 +190,13 @@ impl ShapeArguments {
     }
 
     /// The number of connections that the shape implies, if it does.
-    pub fn connections(&self) -> Option<usize> {
+    pub(super) fn connections(&self) -> Option<usize> {
         self.users.or(self.sequential.then_some(1))
     }
 
     /// How long the stages last together; `None` if there are none. They need an end if nothing else ends the load, and
     /// the load must reach the last one.
-    pub fn stages_last(
+    pub(super) fn stages_last(
         &self,
         duration: Option<Duration>,
         counted: bool,
@@ -221,7 +224,7 @@ impl ShapeArguments {
     }
 
     /// Sets what belongs to the shape: the seed that was given, or a new one, and how due requests are treated.
-    pub fn set(&self, load: &mut LoadSpec) {
+    pub(super) fn set(&self, load: &mut LoadSpec) {
         load.seed = self.seed.unwrap_or_else(arguments::new_seed);
         load.deadline = self.deadline.map(Seconds);
         load.spin = self.spin;
@@ -229,7 +232,7 @@ impl ShapeArguments {
 }
 
 /// Whether a shape draws random numbers.
-pub fn is_random(shape: &LoadShape) -> bool {
+pub(super) fn is_random(shape: &LoadShape) -> bool {
     match shape {
         LoadShape::Closed => false,
         LoadShape::Rate(schedule) => schedule.arrivals == Arrivals::Poisson,

@@ -67,15 +67,15 @@ Exit status (with --all, the highest of all suites):
 /// What to run, and how.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     /// Run this suite: its name, or the path of its file [default: what prony.toml says, or else
     /// `tour`]
     #[arg(value_parser = arguments::name)]
-    pub suite: Option<String>,
+    pub(crate) suite: Option<String>,
     /// Run every suite of the project, or else every one that Prony ships, one after the other, each
     /// with its own report
     #[arg(long, conflicts_with_all = ["suite", "junit", "markdown", "json"])]
-    pub all: bool,
+    pub(crate) all: bool,
     /// Run the suite's quick version: the same kinds of load, with fewer or shorter trials
     #[arg(long)]
     quick: bool,
@@ -91,7 +91,7 @@ pub struct Arguments {
     /// Compare the other servers with this one [default: the ceiling (reference
     /// server), or else the first server]
     #[arg(long, value_name = "ID", value_parser = arguments::name)]
-    pub baseline: Option<String>,
+    pub(crate) baseline: Option<String>,
     /// Run this many rounds instead of the suite's number; with --precision, at most this many
     #[arg(long, value_name = "N", value_parser = arguments::rounds)]
     rounds: Option<NonZeroU32>,
@@ -112,7 +112,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", value_parser = arguments::some_count)]
     requests: Option<NonZeroU64>,
     #[command(flatten)]
-    pub trials: TrialFlags,
+    pub(crate) trials: TrialFlags,
     /// Generate the load with this tool instead of Prony's own engine: wrk, oha, h2load, ab, hey or
     /// k6; loads that it cannot generate are left out
     #[arg(long, value_name = "ID", value_parser = arguments::name)]
@@ -120,48 +120,48 @@ pub struct Arguments {
     /// Afterwards explain what a request costs each server, in loads that are not ranked: system
     /// calls, CPU time and functions (see `prony explain`)
     #[arg(long)]
-    pub explain: bool,
+    pub(crate) explain: bool,
     #[command(flatten)]
     fleet: FleetFlags,
     #[command(flatten)]
-    pub build: BuildFlags,
+    pub(crate) build: BuildFlags,
     #[command(flatten)]
     cpus: CpuFlags,
     #[command(flatten)]
-    pub store: StoreFlag,
+    pub(crate) store: StoreFlag,
     #[command(flatten)]
-    pub results: ResultFlags,
+    pub(crate) results: ResultFlags,
     #[command(flatten)]
-    pub junit: JunitFlag,
+    pub(crate) junit: JunitFlag,
     #[command(flatten)]
-    pub live: LiveFlags,
+    pub(crate) live: LiveFlags,
 }
 
 /// What the project and the command line say, read before anything changes on this machine.
-pub struct RunSetup<'a> {
-    pub project: &'a Project,
-    pub arguments: &'a Arguments,
-    pub cpus: CpuAssignment,
+pub(super) struct RunSetup<'a> {
+    pub(crate) project: &'a Project,
+    pub(crate) arguments: &'a Arguments,
+    pub(crate) cpus: CpuAssignment,
     /// The agents that generate the load; `None` if this process does.
-    pub fleet: Option<FleetPlan>,
+    pub(crate) fleet: Option<FleetPlan>,
     /// The tool that generates the load; `None` for Prony's own engine.
-    pub driver: Option<Tool>,
+    pub(crate) driver: Option<Tool>,
     catalogue: Catalogue,
     /// The servers that the command line names by their folders.
     outside: Vec<Server>,
 }
 
 /// What is run of a suite.
-pub struct SuiteSelection<'a> {
-    pub suite: Suite,
-    pub servers: Vec<&'a Server>,
-    pub tasks: Vec<Task>,
-    pub measures: Vec<Measure>,
+pub(super) struct SuiteSelection<'a> {
+    pub(crate) suite: Suite,
+    pub(crate) servers: Vec<&'a Server>,
+    pub(crate) tasks: Vec<Task>,
+    pub(crate) measures: Vec<Measure>,
     /// What the user must know before it starts.
-    pub notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
-pub enum Choice<'a> {
+pub(super) enum Choice<'a> {
     Selected(Box<SuiteSelection<'a>>),
     /// Nothing of the suite is left to run, for this reason.
     Nothing(String),
@@ -169,7 +169,10 @@ pub enum Choice<'a> {
 
 impl Arguments {
     /// The agents that generate the load, if there are to be any.
-    pub fn fleet(&self, project: Option<&Path>) -> Result<Option<FleetPlan>, Box<dyn Error>> {
+    pub(crate) fn fleet(
+        &self,
+        project: Option<&Path>,
+    ) -> Result<Option<FleetPlan>, Box<dyn Error>> {
         let fleet = self.fleet.plan(project)?;
         if let Some(fleet) = &fleet {
             if let Some(driver) = &self.driver {
@@ -187,7 +190,7 @@ impl Arguments {
 }
 
 impl<'a> RunSetup<'a> {
-    pub fn read(
+    pub(super) fn read(
         project: &'a Project,
         arguments: &'a Arguments,
         fleet: Option<FleetPlan>,
@@ -206,7 +209,7 @@ impl<'a> RunSetup<'a> {
     }
 
     /// What the command line leaves of the suite with this id.
-    pub fn choose(&self, suite: &str) -> Result<Choice<'_>, Box<dyn Error>> {
+    pub(super) fn choose(&self, suite: &str) -> Result<Choice<'_>, Box<dyn Error>> {
         let arguments = self.arguments;
         let mut suite = self.project.suite(suite)?;
         let mut notes = change(&mut suite, arguments)?;
@@ -297,7 +300,7 @@ impl<'a> RunSetup<'a> {
     }
 
     /// The address that servers listen on, at which the agents must be able to reach them.
-    pub fn host(&self, servers: &[&Server]) -> Result<IpAddr, Box<dyn Error>> {
+    pub(super) fn host(&self, servers: &[&Server]) -> Result<IpAddr, Box<dyn Error>> {
         let Some(fleet) = &self.fleet else {
             return Ok(Ipv4Addr::LOCALHOST.into());
         };

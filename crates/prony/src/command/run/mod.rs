@@ -17,7 +17,7 @@ use prony_report::{RunSummary, junit, markdown};
 use prony_run::run::{ExplainPlan, Finished, RunRequest};
 use prony_store::{Store, export_json};
 
-pub use self::choice::Arguments;
+pub(super) use self::choice::Arguments;
 use self::choice::{Choice, RunSetup, SuiteSelection};
 use self::objectives::Verdicts;
 use crate::arguments;
@@ -31,7 +31,7 @@ use crate::view::explanation_files::RunExplanation;
 use crate::view::{minutes, report_files, run_progress, width};
 
 /// Runs the suite, or all of them, shows the comparison and writes the reports.
-pub fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
+pub(super) fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let fleet = arguments.fleet(project)?;
     let project = Project::open(project)?;
     let setup = RunSetup::read(&project, arguments, fleet)?;

@@ -17,12 +17,15 @@ struct Case {
 }
 
 /// The verdicts on each of the project's servers under each load.
-pub struct Verdicts(Vec<Case>);
+pub(super) struct Verdicts(Vec<Case>);
 
 impl Verdicts {
     /// # Errors
     /// If the histogram of a trial cannot be read.
-    pub fn of(file: Option<&ProjectFile>, finished: &Finished) -> Result<Self, Box<dyn Error>> {
+    pub(super) fn of(
+        file: Option<&ProjectFile>,
+        finished: &Finished,
+    ) -> Result<Self, Box<dyn Error>> {
         let mut cases = Vec::new();
         let Some((file, objectives)) =
             file.and_then(|file| Some((file, file.objectives.as_ref()?)))
@@ -58,13 +61,12 @@ impl Verdicts {
         Ok(Self(cases))
     }
 
-    /// Whether any was missed.
-    pub fn is_missed(&self) -> bool {
+    pub(super) fn is_missed(&self) -> bool {
         self.0.iter().any(|case| is_missed(&case.judged))
     }
 
     /// For each case a heading and a line for each objective.
-    pub fn text(&self) -> String {
+    pub(super) fn text(&self) -> String {
         let mut text = String::new();
         for case in &self.0 {
             text += &format!("\n{}\n", case.name);

@@ -19,7 +19,7 @@ fn outcomes(counts: &[(Outcome, u64)]) -> Outcomes {
 }
 
 /// 1,000 responses in a closed loop of 2 s, and nothing else.
-pub fn closed() -> LoadResult {
+pub(crate) fn closed() -> LoadResult {
     let load = LoadSpec {
         connections: 4,
         duration: Some(Seconds::from_secs(2)),

@@ -1,23 +1,23 @@
 //! Shared by the tests of the command: temporary projects, the command as a user runs it, and checks of what it leaves
 //! behind.
 
-pub mod project;
+pub(crate) mod project;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use serde_json::Value;
 
-pub use prony_testkit::running::{Ended, Running, run};
-pub use prony_testkit::{processes, schema, until};
+pub(crate) use prony_testkit::running::{Ended, Running, run};
+pub(crate) use prony_testkit::{processes, schema, until};
 
 /// The repository that these tests belong to.
-pub fn repository() -> PathBuf {
+pub(crate) fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
 /// `prony` with arguments.
-pub fn prony<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
+pub(crate) fn prony<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_prony"));
     command.args(arguments);
     command
@@ -25,7 +25,7 @@ pub fn prony<S: AsRef<std::ffi::OsStr>>(arguments: impl IntoIterator<Item = S>) 
 
 /// The words of a command line: a text with blanks between them, of which some may be in single quotes, or the words
 /// themselves.
-pub trait Words {
+pub(crate) trait Words {
     fn words(&self) -> Vec<&str>;
 }
 
@@ -65,7 +65,7 @@ impl<W: Words + ?Sized> Words for &W {
 }
 
 /// Where a run whose record file is lost has its results, and its record there.
-pub fn saved(ended: &Ended) -> (PathBuf, Value) {
+pub(crate) fn saved(ended: &Ended) -> (PathBuf, Value) {
     let place = ended.stderr.split("note: the results are in ").nth(1);
     let folder = PathBuf::from(place.unwrap().lines().next().unwrap());
     assert!(folder.join("report.html").is_file(), "{}", ended.report());
@@ -74,7 +74,7 @@ pub fn saved(ended: &Ended) -> (PathBuf, Value) {
 }
 
 /// The commands that a help page lists.
-pub fn commands_in(page: &str) -> Vec<String> {
+pub(crate) fn commands_in(page: &str) -> Vec<String> {
     let lines = page.lines().skip_while(|line| *line != "Commands:").skip(1);
     let listed = lines.take_while(|line| line.starts_with("  "));
     // Deeper lines continue a description.
@@ -85,12 +85,12 @@ pub fn commands_in(page: &str) -> Vec<String> {
 }
 
 /// Whether every toolchain must be installed, as in the project's own checks.
-pub fn toolchains_are_required() -> bool {
+pub(crate) fn toolchains_are_required() -> bool {
     std::env::var_os("PRONY_REQUIRE_TOOLCHAINS").is_some_and(|value| value == "1")
 }
 
 /// Says that something is left out, or fails if nothing may be.
-pub fn leave_out(what: &str, why: &str) {
+pub(crate) fn leave_out(what: &str, why: &str) {
     assert!(!toolchains_are_required(), "{what}: {why}");
     eprintln!("LEFT OUT {what}: {why}");
 }

@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::common::project::Project;
 use crate::common::{repository, run, schema};
 
-pub const CHANGES: [(&str, Change); 1] = [("ends", |request, _| {
+pub(crate) const CHANGES: [(&str, Change); 1] = [("ends", |request, _| {
     // More than verification sends, and fewer than any load.
     if request.number > 8 {
         kill_self();

@@ -22,28 +22,28 @@ const DEADLINE_EXCEEDED: u16 = 4;
 const UNIMPLEMENTED: u16 = 12;
 
 /// The paths and the metadata `token` of the calls.
-pub type Calls = Arc<std::sync::Mutex<Vec<(String, Option<String>)>>>;
+pub(super) type Calls = Arc<std::sync::Mutex<Vec<(String, Option<String>)>>>;
 
 /// Which versions of reflection a server has.
 #[derive(Clone, Copy)]
-pub enum Reflects {
+pub(super) enum Reflects {
     V1,
     OnlyV1Alpha,
     Nothing,
 }
 
-pub struct GrpcServer {
+pub(super) struct GrpcServer {
     address: SocketAddr,
     calls: Calls,
 }
 
 impl GrpcServer {
-    pub fn start(reflects: Reflects) -> Self {
+    pub(super) fn start(reflects: Reflects) -> Self {
         Self::of(reflects, None)
     }
 
     /// With the newer reflection.
-    pub fn over_tls(certificate: &Certificate) -> Self {
+    pub(super) fn over_tls(certificate: &Certificate) -> Self {
         let mut config = tls_server::config(certificate, None);
         config.alpn_protocols = vec![b"h2".to_vec()];
         Self::of(Reflects::V1, Some(Arc::new(config).into()))
@@ -60,16 +60,16 @@ impl GrpcServer {
         Self { address, calls }
     }
 
-    pub fn url(&self) -> String {
+    pub(super) fn url(&self) -> String {
         format!("http://{}/", self.address)
     }
 
     /// The certificates of the tests are for this host.
-    pub fn https_url(&self) -> String {
+    pub(super) fn https_url(&self) -> String {
         format!("https://localhost:{}/", self.address.port())
     }
 
-    pub fn calls(&self) -> Vec<(String, Option<String>)> {
+    pub(super) fn calls(&self) -> Vec<(String, Option<String>)> {
         self.calls.lock().unwrap().clone()
     }
 }

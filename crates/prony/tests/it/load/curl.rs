@@ -5,7 +5,7 @@ use prony_testkit::certificate::Certificate;
 use prony_testkit::recorder::{HttpServer, Received};
 
 /// The lines of the head of a request, with its fields in alphabetical order.
-pub fn sorted_head(received: &Received) -> Vec<&str> {
+pub(super) fn sorted_head(received: &Received) -> Vec<&str> {
     let mut lines: Vec<&str> = received.head.lines().collect();
     lines[1..].sort_unstable();
     lines

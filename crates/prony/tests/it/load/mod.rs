@@ -175,15 +175,15 @@ fn outcome(result: &Value, name: &str) -> u64 {
 }
 
 /// A port of one's own.
-pub struct OwnPort {
-    pub port: u16,
+pub(crate) struct OwnPort {
+    pub(crate) port: u16,
     _socket: Socket,
 }
 
 impl OwnPort {
     /// This port, or any free one if it is 0. Nobody else is given it while this is there; connections to it are refused until
     /// a server of the test listens on it.
-    pub fn of(port: u16) -> Self {
+    pub(crate) fn of(port: u16) -> Self {
         let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
         // Servers of tests reuse addresses, too, so they may bind it once more.
         socket.set_reuse_address(true).unwrap();

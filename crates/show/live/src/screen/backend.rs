@@ -14,7 +14,7 @@ use ratatui::layout::{Position, Size};
 use ratatui::style::Color;
 
 /// The terminal, written to through this.
-pub struct TerminalBackend<W: Write>(pub W);
+pub(super) struct TerminalBackend<W: Write>(pub W);
 
 impl<W: Write> Backend for TerminalBackend<W> {
     type Error = io::Error;

@@ -28,7 +28,6 @@ use self::history::RECENT_S;
 use self::rows::{Panel, rows};
 use crate::screen::view::{Look, Screen, View};
 
-/// The screen of a load.
 pub type LoadScreen = Screen<LoadPanels>;
 
 /// How the screen of a load looks.

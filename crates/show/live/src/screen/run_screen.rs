@@ -29,7 +29,6 @@ const LEAST_LOG: u16 = 3;
 /// With fewer lines than this for both, the grid gets them all.
 const ROOM_FOR_BOTH: u16 = 9;
 
-/// The screen of a run.
 pub type RunScreen = Screen<RunPanels>;
 
 /// How the screen of a run looks.
@@ -44,7 +43,6 @@ pub struct RunPanels {
 }
 
 impl RunScreen {
-    /// A screen of a run.
     pub fn new(model: RunModel, colour: bool) -> Self {
         Self::of(model, RunPanels::default(), colour)
     }

@@ -4,16 +4,16 @@ use ratatui::style::{Color, Modifier, Style};
 
 /// Which styles there are: all, or those without colours.
 #[derive(Clone, Copy, Debug)]
-pub struct Styles {
+pub(crate) struct Styles {
     colour: bool,
 }
 
 impl Styles {
-    pub fn new(colour: bool) -> Self {
+    pub(crate) fn new(colour: bool) -> Self {
         Self { colour }
     }
 
-    pub fn coloured(self, colour: Color) -> Style {
+    pub(crate) fn coloured(self, colour: Color) -> Style {
         if self.colour {
             Style::new().fg(colour)
         } else {
@@ -21,28 +21,28 @@ impl Styles {
         }
     }
 
-    pub fn soft(self) -> Style {
+    pub(crate) fn soft(self) -> Style {
         Style::new().add_modifier(Modifier::DIM)
     }
 
-    pub fn strong(self) -> Style {
+    pub(crate) fn strong(self) -> Style {
         Style::new().add_modifier(Modifier::BOLD)
     }
 
     /// The selected column.
-    pub fn selected(self) -> Style {
+    pub(crate) fn selected(self) -> Style {
         Style::new().add_modifier(Modifier::BOLD | Modifier::UNDERLINED)
     }
 
-    pub fn accent(self) -> Style {
+    pub(crate) fn accent(self) -> Style {
         self.coloured(Color::Cyan)
     }
 
-    pub fn warning(self) -> Style {
+    pub(crate) fn warning(self) -> Style {
         self.coloured(Color::Yellow).add_modifier(Modifier::BOLD)
     }
 
-    pub fn bad(self) -> Style {
+    pub(crate) fn bad(self) -> Style {
         self.coloured(Color::Red).add_modifier(Modifier::BOLD)
     }
 }

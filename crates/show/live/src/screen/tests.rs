@@ -12,12 +12,12 @@ use ratatui::style::Color;
 
 use crate::screen::view::{Action, Screen, View};
 
-pub fn seconds(seconds: u64) -> Duration {
+pub(super) fn seconds(seconds: u64) -> Duration {
     Duration::from_secs(seconds)
 }
 
 /// A screen at a moment, in seconds since its start, in a terminal of a width and a height.
-pub fn drawn(
+pub(super) fn drawn(
     screen: &mut Screen<impl View>,
     (width, height): (u16, u16),
     at: u64,
@@ -29,7 +29,7 @@ pub fn drawn(
     terminal
 }
 
-pub fn text(screen: &mut Screen<impl View>, size: (u16, u16), at: u64) -> String {
+pub(super) fn text(screen: &mut Screen<impl View>, size: (u16, u16), at: u64) -> String {
     let terminal = drawn(screen, size, at);
     let buffer = terminal.backend().buffer();
     let lines = buffer.content().chunks(usize::from(size.0.max(1)));
@@ -41,10 +41,10 @@ pub fn text(screen: &mut Screen<impl View>, size: (u16, u16), at: u64) -> String
 }
 
 /// Its name, what leads to it, and when it is.
-pub type Moment<V> = (&'static str, fn() -> Screen<V>, u64);
+pub(super) type Moment<V> = (&'static str, fn() -> Screen<V>, u64);
 
 /// Draws all combinations of a moment and a size, and gives each its name.
-pub fn at_each_moment<V: View>(moments: [Moment<V>; 4], check: impl Fn(String, String)) {
+pub(super) fn at_each_moment<V: View>(moments: [Moment<V>; 4], check: impl Fn(String, String)) {
     for (name, screen, at) in moments {
         for (width, height) in [(80, 24), (120, 40), (40, 10)] {
             let text = text(&mut screen(), (width, height), at);
@@ -54,7 +54,7 @@ pub fn at_each_moment<V: View>(moments: [Moment<V>; 4], check: impl Fn(String, S
 }
 
 /// Draws these moments in any size, after any of these keys.
-pub fn assert_drawn_in_any_size<V: View>(moments: [Moment<V>; 4], codes: &[KeyCode]) {
+pub(super) fn assert_drawn_in_any_size<V: View>(moments: [Moment<V>; 4], codes: &[KeyCode]) {
     let keys = vec(select(codes.to_vec()), 0..12);
     let case = (0usize..4, 1u16..260, 1u16..90, keys);
     proptest!(ProptestConfig::with_cases(64), |((moment, width, height, keys) in case)| {
@@ -70,12 +70,12 @@ pub fn assert_drawn_in_any_size<V: View>(moments: [Moment<V>; 4], codes: &[KeyCo
 }
 
 /// Presses a key without modifiers.
-pub fn key(screen: &mut Screen<impl View>, code: KeyCode, at: u64) -> Action {
+pub(super) fn key(screen: &mut Screen<impl View>, code: KeyCode, at: u64) -> Action {
     screen.key(KeyEvent::new(code, KeyModifiers::NONE), seconds(at))
 }
 
 /// Any key closes the help, and `q` and Ctrl-C end.
-pub fn assert_help_and_end(screen: &mut Screen<impl View>, at: u64) {
+pub(super) fn assert_help_and_end(screen: &mut Screen<impl View>, at: u64) {
     key(screen, KeyCode::Char('?'), at);
     prony_testkit::contains(&text(screen, (80, 24), at), "pause the view");
     assert_eq!(key(screen, KeyCode::Char('x'), at), Action::None);
@@ -85,7 +85,7 @@ pub fn assert_help_and_end(screen: &mut Screen<impl View>, at: u64) {
 }
 
 /// Two screens at the same moment, the second without colours.
-pub fn assert_differ_in_colours(
+pub(super) fn assert_differ_in_colours(
     coloured: &mut Screen<impl View>,
     plain: &mut Screen<impl View>,
     at: u64,

@@ -51,7 +51,6 @@ impl Unit {
 /// What tells a point of a metric from the others.
 pub(crate) type Labels = Vec<(&'static str, &'static str)>;
 
-/// The points of a metric.
 pub(crate) enum Points {
     /// Counts that only grow.
     Counters(Vec<(Labels, u64)>),

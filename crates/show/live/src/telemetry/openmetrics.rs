@@ -42,7 +42,6 @@ impl Format {
     }
 }
 
-/// The figures as text.
 pub fn text(resource: &LoadResource, figures: &Figures, format: Format) -> String {
     let mut text = Text {
         format,

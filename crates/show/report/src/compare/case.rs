@@ -17,20 +17,19 @@ use crate::compare::row::{Basis, Case, Change, MetricRow, What};
 use crate::compare::side::{Side, Values, list, middle, relative};
 
 /// A case whose findings wait for the correction of all p-values together.
-pub struct OpenCase {
-    pub case: Case,
+pub(super) struct OpenCase {
+    pub(crate) case: Case,
     limits: SideLimits,
 }
 
-/// The rounds of a case.
-pub struct CaseRounds<'a> {
-    pub base: CountedRounds<'a>,
-    pub new: CountedRounds<'a>,
-    pub ceilings: Ceilings<'a>,
+pub(super) struct CaseRounds<'a> {
+    pub(crate) base: CountedRounds<'a>,
+    pub(crate) new: CountedRounds<'a>,
+    pub(crate) ceilings: Ceilings<'a>,
 }
 
 impl<'a> CaseRounds<'a> {
-    pub fn of(base: &Side<'a>, new: &Side<'a>, case: &Case) -> Self {
+    pub(super) fn of(base: &Side<'a>, new: &Side<'a>, case: &Case) -> Self {
         Self {
             base: base.rounds(&case.base, case),
             new: new.rounds(&case.new, case),
@@ -39,12 +38,12 @@ impl<'a> CaseRounds<'a> {
     }
 
     /// Whether either side has figures.
-    pub fn has_figures(&self) -> bool {
+    pub(super) fn has_figures(&self) -> bool {
         self.base.measured().chain(self.new.measured()).count() > 0
     }
 
     /// The rows of a case; the findings of its metrics are provisional.
-    pub fn compare(&self, case: Case, question: &Question, sessions: Sessions) -> OpenCase {
+    pub(super) fn compare(&self, case: Case, question: &Question, sessions: Sessions) -> OpenCase {
         let limits = SideLimits::of(
             [&self.base, &self.ceilings.base],
             [&self.new, &self.ceilings.new],
@@ -157,7 +156,7 @@ impl<'a> CaseRounds<'a> {
 
 impl OpenCase {
     /// A case without provisional findings.
-    pub fn settled(case: Case) -> Self {
+    pub(super) fn settled(case: Case) -> Self {
         Self {
             case,
             limits: SideLimits::default(),
@@ -165,13 +164,13 @@ impl OpenCase {
     }
 
     /// The changes whose findings are provisional.
-    pub fn changes(&mut self) -> impl Iterator<Item = &mut Change> {
+    pub(super) fn changes(&mut self) -> impl Iterator<Item = &mut Change> {
         let rows = self.case.rows.iter_mut();
         rows.filter_map(|row| row.change.as_mut())
     }
 
     /// Decides the findings, once the p-values are corrected.
-    pub fn settle(mut self) -> Case {
+    pub(super) fn settle(mut self) -> Case {
         for row in &mut self.case.rows {
             let (What::Metric(metric), Some(change)) = (row.what, &row.change) else {
                 continue;

@@ -8,16 +8,16 @@ use crate::compare::side::{Side, load_from};
 
 /// The ceiling's rounds under one load, on both sides.
 #[derive(Default)]
-pub struct Ceilings<'a> {
-    pub base: CountedRounds<'a>,
-    pub new: CountedRounds<'a>,
+pub(super) struct Ceilings<'a> {
+    pub(crate) base: CountedRounds<'a>,
+    pub(crate) new: CountedRounds<'a>,
     /// How the two ceilings differ: `Prony: 0.4.0 → 0.5.0`.
     differ_by: Option<String>,
 }
 
 /// Whether a metric of two sessions may be compared relative to their ceilings.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Usable {
+pub(super) enum Usable {
     /// The ceilings differ only by what the machine did.
     Yes,
     /// They are not the same ceiling, or have no figures of this metric.
@@ -28,7 +28,7 @@ pub enum Usable {
 
 impl<'a> Ceilings<'a> {
     /// The ceilings of these two servers; none if the servers are the ceilings themselves.
-    pub fn of(base: &Side<'a>, new: &Side<'a>, case: &Case) -> Self {
+    pub(super) fn of(base: &Side<'a>, new: &Side<'a>, case: &Case) -> Self {
         let rounds = |side: &Side<'a>, id: &str| match id {
             CEILING => CountedRounds::default(),
             _ => side.rounds(CEILING, case),
@@ -45,7 +45,7 @@ impl<'a> Ceilings<'a> {
     }
 
     /// How the ceilings of two sessions differ, if both have one.
-    pub fn differ_by(&self) -> Option<&str> {
+    pub(super) fn differ_by(&self) -> Option<&str> {
         self.differ_by.as_deref()
     }
 
@@ -53,7 +53,7 @@ impl<'a> Ceilings<'a> {
     ///
     /// A ceiling that the generator limits still serves for rates and costs: the generator does the same work for each
     /// response, so its speed shows the machine's speed as well as the ceiling's would.
-    pub fn usable_for(&self, metric: Metric) -> Usable {
+    pub(super) fn usable_for(&self, metric: Metric) -> Usable {
         if self.differ_by.is_some() || !metric.follows_the_machine() {
             return Usable::No;
         }
@@ -102,7 +102,7 @@ impl<'a> Ceilings<'a> {
 }
 
 /// The event loop of the generator.
-pub fn event_loop<'a>(rounds: &CountedRounds<'a>) -> Option<&'a str> {
+pub(super) fn event_loop<'a>(rounds: &CountedRounds<'a>) -> Option<&'a str> {
     let (_, round) = rounds.measured().next()?;
     Some(&round.load.generator.event_loop)
 }

@@ -29,7 +29,7 @@ pub struct Comparison {
     /// The new measurement.
     pub new: Named,
     /// How they were measured.
-    pub sessions: Sessions,
+    pub(crate) sessions: Sessions,
     /// How many comparisons have each finding.
     pub tally: Tally,
     /// Each server with each workload under each load.
@@ -51,7 +51,6 @@ pub struct Comparison {
 
 /// Why two sides cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
 pub enum Incomparable {
     #[error("both sides are the run {0}: name two of its servers (RUN:SERVER), or another run")]
     Same(String),

@@ -10,7 +10,7 @@ use crate::compare::row::Case;
 use crate::compare::side::{list, load_from};
 
 /// A warning about a run that did not complete.
-pub fn unfinished(side: &str, run: &Run) -> Option<String> {
+pub(super) fn unfinished(side: &str, run: &Run) -> Option<String> {
     let how = match run.end {
         RunEnd::Complete => return None,
         RunEnd::Open => "is still going on, or was killed",
@@ -72,7 +72,7 @@ fn memory(machine: &Machine) -> String {
 }
 
 /// The event loops that sent the load, if they differ.
-pub fn generators(base: &CountedRounds<'_>, new: &CountedRounds<'_>) -> Option<String> {
+pub(super) fn generators(base: &CountedRounds<'_>, new: &CountedRounds<'_>) -> Option<String> {
     match (event_loop(base), event_loop(new)) {
         (Some(then), Some(now)) if then != now => Some(format!("event loop: {then} → {now}")),
         _ => None,
@@ -80,7 +80,7 @@ pub fn generators(base: &CountedRounds<'_>, new: &CountedRounds<'_>) -> Option<S
 }
 
 /// By how much the rate of the ceiling itself differs between the sessions, if it is the same ceiling: the effect of the machine.
-pub fn drift(ceilings: &Ceilings<'_>, case: &Case) -> Option<String> {
+pub(super) fn drift(ceilings: &Ceilings<'_>, case: &Case) -> Option<String> {
     if case.load.shape.is_open() || ceilings.differ_by().is_some() {
         return None;
     }

@@ -75,7 +75,7 @@ const MORE: f64 = 2.0;
 /// One wrong response is worse if there was none. Other errors are worse if they occur in more than one quiet round and are new or
 /// more than twice as many as before: a machine that stalls for a moment causes some in one round, and a noisy one in several.
 /// Outages are worse if there are any in more than one quiet round and there were none before.
-pub fn errors(base: &CountedRounds<'_>, new: &CountedRounds<'_>) -> Option<MetricRow> {
+pub(super) fn errors(base: &CountedRounds<'_>, new: &CountedRounds<'_>) -> Option<MetricRow> {
     let (then, now) = (Errors::of(base), Errors::of(new));
     if then.errors + now.errors == 0 && then.outages + now.outages == 0 {
         return None;
@@ -140,7 +140,10 @@ impl Failures {
 /// A side without any measured round is worse if the other has some. One grave failure is worse if there was none before. Other
 /// failures (not ready, not loaded, no response) are worse if they are in more than one round and their share more than doubled;
 /// fewer may be noise.
-pub fn failed_rounds(base: &CountedRounds<'_>, new: &CountedRounds<'_>) -> Option<MetricRow> {
+pub(super) fn failed_rounds(
+    base: &CountedRounds<'_>,
+    new: &CountedRounds<'_>,
+) -> Option<MetricRow> {
     let (then, now) = (Failures::of(base), Failures::of(new));
     if then.failed + now.failed == 0 {
         return None;
@@ -190,7 +193,7 @@ fn note(side: &str, rounds: &CountedRounds<'_>) -> Option<String> {
 }
 
 /// The row of a side without figures, if the other has some.
-pub fn absent(finding: Finding, side: &str, why: &str) -> MetricRow {
+pub(super) fn absent(finding: Finding, side: &str, why: &str) -> MetricRow {
     MetricRow {
         what: What::Failure,
         finding,

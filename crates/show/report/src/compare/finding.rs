@@ -62,18 +62,18 @@ pub struct Tally {
     /// Improved.
     pub improved: usize,
     /// Inconclusive.
-    pub inconclusive: usize,
+    pub(crate) inconclusive: usize,
     /// Limited by the generator.
     pub limited: usize,
     /// No change seen.
-    pub no_change_seen: usize,
+    pub(crate) no_change_seen: usize,
     /// Whether NEW sent wrong responses, which is worse whatever BASE sent. The row of errors has their number.
     #[serde(skip)]
     pub new_is_wrong: bool,
 }
 
 /// The words beside the counts if NEW sent wrong responses.
-pub const NEW_IS_WRONG: &str = "NEW sent wrong responses";
+pub(super) const NEW_IS_WRONG: &str = "NEW sent wrong responses";
 
 impl Tally {
     /// Counts these findings.

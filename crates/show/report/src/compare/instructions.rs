@@ -18,9 +18,9 @@ const LEAST_SIGMAS: f64 = 3.0;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct InstructionDetails {
     /// What counted the instructions of BASE.
-    pub base_counted_by: Option<CountedBy>,
+    pub(crate) base_counted_by: Option<CountedBy>,
     /// What counted the instructions of NEW.
-    pub new_counted_by: Option<CountedBy>,
+    pub(crate) new_counted_by: Option<CountedBy>,
     /// The settings of the servers, each `NAME=VALUE` or `PROGRAM OPTION…`.
     pub settings: Vec<String>,
     /// How many requests warmed a server up.
@@ -41,9 +41,9 @@ pub struct InstructionDetails {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CpuBeside {
     /// BASE's median over its rounds, in nanoseconds per request.
-    pub base_ns: f64,
+    pub(crate) base_ns: f64,
     /// NEW's median over its rounds, in nanoseconds per request.
-    pub new_ns: f64,
+    pub(crate) new_ns: f64,
     /// How many rounds of each measured it, at least.
     pub rounds: usize,
 }
@@ -88,7 +88,7 @@ impl InstructionDetails {
     }
 
     /// What counted, in words.
-    pub fn counted_by(&self) -> String {
+    pub(crate) fn counted_by(&self) -> String {
         let name = |one: &Option<CountedBy>| match one {
             None => "nothing".to_owned(),
             Some(CountedBy::Counters) => "the processor".to_owned(),

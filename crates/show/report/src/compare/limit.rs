@@ -10,7 +10,7 @@ use crate::compare::side::{is_wrong, middle, relative};
 
 /// What limited each side besides its server: the server may be better than its figures, and is not worse.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct SideLimits {
+pub(super) struct SideLimits {
     base: Side,
     new: Side,
 }
@@ -24,7 +24,7 @@ struct Side {
 
 impl SideLimits {
     /// The limits of both sides, each relative to the ceiling of its run.
-    pub fn of(base: [&CountedRounds<'_>; 2], new: [&CountedRounds<'_>; 2]) -> Self {
+    pub(super) fn of(base: [&CountedRounds<'_>; 2], new: [&CountedRounds<'_>; 2]) -> Self {
         Self {
             base: Side::of(base),
             new: Side::of(new),
@@ -32,7 +32,7 @@ impl SideLimits {
     }
 
     /// What limits this metric on each side, in a few words.
-    pub fn notes(&self, metric: Metric) -> Vec<String> {
+    pub(super) fn notes(&self, metric: Metric) -> Vec<String> {
         let sides = [("base", &self.base), ("new", &self.new)].into_iter();
         sides
             .flat_map(|(name, side)| {
@@ -46,7 +46,7 @@ impl SideLimits {
 
     /// The finding that remains despite the limits. If only BASE was limited it would have been even faster, so a slower NEW is
     /// worse; and vice versa.
-    pub fn leave(&self, metric: Metric, finding: Finding) -> Finding {
+    pub(super) fn leave(&self, metric: Metric, finding: Finding) -> Finding {
         let (base, new) = (
             self.base.known(metric.kind()),
             self.new.known(metric.kind()),

@@ -32,7 +32,6 @@ prony_model::named! {
     }
 }
 
-/// An unknown metric.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("unknown metric `{0}`; use rate, cpu, instructions, user-instructions, p50, p99 or memory")]
 pub struct UnknownMetric(pub String);
@@ -51,7 +50,7 @@ impl Metric {
     }
 
     /// Whether it describes the server under this load.
-    pub fn applies_to(self, load: &LoadSpec) -> bool {
+    pub(crate) fn applies_to(self, load: &LoadSpec) -> bool {
         match load.by {
             MeasuredBy::Time if self == Metric::UserInstructions => false,
             MeasuredBy::Time => self != Metric::Rate || !load.shape.is_open(),
@@ -82,20 +81,20 @@ impl Metric {
 
     /// Whether the machine's speed affects it for a server as for the ceiling (reference server), so that the ratio of the two is
     /// steadier than either.
-    pub const fn follows_the_machine(self) -> bool {
+    pub(crate) const fn follows_the_machine(self) -> bool {
         !matches!(self, Metric::Memory | Metric::UserInstructions)
     }
 
     /// Whether nothing that changes on the machine from round to round affects it, so that pairs of rounds tell no more than all
     /// rounds of both sides do.
-    pub const fn is_independent_of_time(self) -> bool {
+    pub(crate) const fn is_independent_of_time(self) -> bool {
         matches!(self, Metric::UserInstructions)
     }
 
     /// The significance of a change: its p-value, corrected for all comparisons made together, must be below this.
     ///
     /// Instructions differ so little from round to round that a strict one hardly hides a change.
-    pub const fn significance(self) -> f64 {
+    pub(crate) const fn significance(self) -> f64 {
         match self {
             Metric::UserInstructions => 0.01,
             _ => 0.05,

@@ -43,7 +43,7 @@ impl Noise {
     }
 
     /// A summary in two sentences.
-    pub fn sentence(&self) -> String {
+    pub(crate) fn sentence(&self) -> String {
         if self.attempts == 0 {
             return "No trial was run.".to_owned();
         }

@@ -170,7 +170,6 @@ pub fn with_verdict(report: Page, comparison: &Comparison) -> Page {
 /// The title of how the sides were compared.
 const HOW: &str = "How they were compared";
 
-/// When a change counts.
 const RULE: &str = "A change counts if it is at least the threshold and its p-value, corrected for all comparisons (Holm), is below 0.05.";
 
 /// What a count of instructions means.

@@ -82,7 +82,6 @@ pub struct Thresholds {
 
 /// Why a text is not a list of thresholds.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
 pub enum ThresholdError {
     #[error(transparent)]
     Metric(#[from] UnknownMetric),
@@ -105,7 +104,7 @@ impl Thresholds {
     }
 
     /// Whether the user's threshold is narrower than what unchanged code may show in two sessions.
-    pub fn too_narrow(&self, metric: Metric, sessions: Sessions) -> bool {
+    pub(crate) fn too_narrow(&self, metric: Metric, sessions: Sessions) -> bool {
         let own = self.by_user(metric);
         sessions == Sessions::Two && own.is_some_and(|own| own < usual(metric, sessions))
     }

@@ -159,7 +159,7 @@ impl Change {
     }
 
     /// Whether there are enough rounds for a verdict.
-    pub fn has_enough_rounds(&self, metric: Metric) -> bool {
+    pub(crate) fn has_enough_rounds(&self, metric: Metric) -> bool {
         self.quiet_rounds >= metric.least_rounds()
     }
 

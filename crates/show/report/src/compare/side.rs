@@ -11,9 +11,7 @@ use crate::compare::row::Case;
 /// A run, or one server of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Side<'a> {
-    /// The run.
     pub run: &'a Run,
-    /// Its trials.
     pub trials: &'a [TrialRecord],
     /// The server; `None` for all servers that both runs have.
     pub server: Option<&'a str>,
@@ -32,12 +30,10 @@ pub struct Named {
 }
 
 impl<'a> Side<'a> {
-    /// The rounds of one of its servers.
     pub(crate) fn rounds(&self, server: &str, case: &Case) -> CountedRounds<'a> {
         CountedRounds::among(self.trials, server, &case.workload, &case.load)
     }
 
-    /// Its name.
     pub fn named(&self) -> Named {
         Named {
             run: self.run.id.clone(),
@@ -100,7 +96,7 @@ pub(crate) fn relative(values: &Values, to: &Values) -> Values {
 }
 
 /// What generated the load.
-pub fn load_from(run: &Run) -> String {
+pub(super) fn load_from(run: &Run) -> String {
     match &run.fleet {
         None => "from this machine".to_owned(),
         Some(fleet) => format!("from {fleet}"),

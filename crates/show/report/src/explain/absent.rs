@@ -13,11 +13,11 @@ pub struct Absent {
     /// The servers that it concerns.
     pub servers: Vec<String>,
     /// Whether it concerns every server.
-    pub everywhere: bool,
+    pub(crate) everywhere: bool,
 }
 
 /// What could not be measured.
-pub fn of(servers: &[&ServerCosts<'_>]) -> Vec<Absent> {
+pub(super) fn of(servers: &[&ServerCosts<'_>]) -> Vec<Absent> {
     let mut found: Vec<Absent> = Vec::new();
     for server in servers {
         for reason in &server.of.unavailable {
@@ -52,7 +52,7 @@ fn note(found: &mut Vec<Absent>, reason: &Unavailable, server: &str) {
 
 impl Absent {
     /// What was not measured, on which servers, why, and the command that changes it.
-    pub fn sentence(&self) -> String {
+    pub(crate) fn sentence(&self) -> String {
         let Unavailable { what, why, remedy } = &self.reason;
         let place = if self.everywhere {
             String::new()

@@ -8,11 +8,11 @@ use prony_model::{
 const NOISE: [f64; 5] = [1.0, 1.004, 0.997, 0.995, 1.006];
 
 /// An explanation that is being built.
-pub struct Builder(Explanation);
+pub(super) struct Builder(Explanation);
 
 impl Builder {
     /// A server with five rounds and no figures.
-    pub fn server(id: &str) -> Self {
+    pub(super) fn server(id: &str) -> Self {
         Self(Explanation {
             server: id.into(),
             workload: "hello".into(),
@@ -26,13 +26,13 @@ impl Builder {
     }
 
     /// Counts events instead of requests.
-    pub fn events(mut self) -> Self {
+    pub(super) fn events(mut self) -> Self {
         self.0.unit = CostUnit::Event;
         self
     }
 
     /// A figure of about this size in every round.
-    pub fn with(mut self, figure: CostFigure, value: f64) -> Self {
+    pub(super) fn with(mut self, figure: CostFigure, value: f64) -> Self {
         for (round, noise) in self.0.rounds.iter_mut().zip(NOISE) {
             round.figures.insert(figure, value * noise);
         }
@@ -40,7 +40,7 @@ impl Builder {
     }
 
     /// A figure with exactly these rounds, which become the rounds of the server.
-    pub fn exactly(mut self, figure: CostFigure, values: &[f64]) -> Self {
+    pub(super) fn exactly(mut self, figure: CostFigure, values: &[f64]) -> Self {
         self.0.rounds.resize(values.len(), CostRound::default());
         for (round, value) in self.0.rounds.iter_mut().zip(values) {
             round.figures.insert(figure, *value);
@@ -49,7 +49,7 @@ impl Builder {
     }
 
     /// A system call that a request makes about this often.
-    pub fn call(mut self, name: &str, times: f64) -> Self {
+    pub(super) fn call(mut self, name: &str, times: f64) -> Self {
         for (round, noise) in self.0.rounds.iter_mut().zip(NOISE) {
             round.system_calls.insert(name.into(), times * noise);
         }
@@ -57,18 +57,18 @@ impl Builder {
     }
 
     /// A profile with these stacks: functions joined by `;`, and samples.
-    pub fn profile(mut self, stacks: &[(&str, f64)]) -> Self {
+    pub(super) fn profile(mut self, stacks: &[(&str, f64)]) -> Self {
         self.0.on_cpu = Some(profile(stacks));
         self
     }
 
-    pub fn done(self) -> Explanation {
+    pub(super) fn done(self) -> Explanation {
         self.0
     }
 }
 
 /// A profile over 1,000 requests at 100 Hz. A function that begins with `k:` is the kernel's.
-pub fn profile(stacks: &[(&str, f64)]) -> Profile {
+pub(super) fn profile(stacks: &[(&str, f64)]) -> Profile {
     let mut frames: Vec<Frame> = Vec::new();
     let mut index = |name: &str| {
         let frame = match name.strip_prefix("k:") {
@@ -103,7 +103,7 @@ pub fn profile(stacks: &[(&str, f64)]) -> Profile {
     }
 }
 
-pub fn frame(name: &str, module: &str, kind: FrameKind) -> Frame {
+pub(super) fn frame(name: &str, module: &str, kind: FrameKind) -> Frame {
     Frame {
         name: name.into(),
         module: module.into(),

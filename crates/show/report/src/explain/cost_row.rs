@@ -17,8 +17,7 @@ const GROWTH_OF: f64 = 1000.0;
 
 /// A row: a figure of each server.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CostRow<'a> {
-    /// A figure.
+pub(crate) enum CostRow<'a> {
     Figure(CostFigure),
     /// How often a system call is made.
     Call(&'a str),
@@ -32,7 +31,7 @@ pub enum CostRow<'a> {
 }
 
 /// The rows of a workload, in order.
-pub fn rows<'a>(workload: &WorkloadCosts<'a>) -> Vec<CostRow<'a>> {
+pub(super) fn rows<'a>(workload: &WorkloadCosts<'a>) -> Vec<CostRow<'a>> {
     let mut rows = Vec::new();
     for (figure, _) in ORDER {
         if has_row(workload, figure) {
@@ -115,13 +114,13 @@ fn calls<'a>(workload: &WorkloadCosts<'a>) -> Vec<CostRow<'a>> {
 
 impl CostRow<'_> {
     /// The server's figure, in the unit that is shown; `None` if it could not be measured.
-    pub fn of(&self, server: &ServerCosts<'_>) -> Option<Estimate> {
+    pub(crate) fn of(&self, server: &ServerCosts<'_>) -> Option<Estimate> {
         let rounds = self.in_rounds(server.of).into_iter().flatten();
         estimate(rounds.map(|value| value * self.scale()))
     }
 
     /// Each round's figure; `None` if that round lacks it.
-    pub fn in_rounds(&self, of: &Explanation) -> Vec<Option<f64>> {
+    pub(crate) fn in_rounds(&self, of: &Explanation) -> Vec<Option<f64>> {
         let calls = |round: &CostRound, counts: &dyn Fn(&str) -> bool| {
             let named = round.system_calls.iter().filter(|(name, _)| counts(name));
             // The sum of no numbers would be −0.
@@ -137,7 +136,7 @@ impl CostRow<'_> {
     }
 
     /// What figures are multiplied by to be shown: seconds become nanoseconds, and growth is that of many requests.
-    pub fn scale(&self) -> f64 {
+    pub(crate) fn scale(&self) -> f64 {
         match self {
             Self::Figure(CostFigure::HeapGrowth) => GROWTH_OF,
             Self::Figure(CostFigure::Cpu | CostFigure::CpuUser | CostFigure::CpuKernel) => 1e9,
@@ -146,7 +145,7 @@ impl CostRow<'_> {
     }
 
     /// How a figure is written.
-    pub fn shown(&self) -> fn(f64) -> String {
+    pub(crate) fn shown(&self) -> fn(f64) -> String {
         match self {
             Self::Figure(figure) => shown(*figure),
             Self::Call(_) | Self::OtherCalls { .. } => times,
@@ -154,7 +153,7 @@ impl CostRow<'_> {
     }
 
     /// Whether it is a part of a row above.
-    pub fn is_part(&self) -> bool {
+    pub(crate) fn is_part(&self) -> bool {
         match self {
             Self::Figure(figure) => matches!(figure, CostFigure::CpuUser | CostFigure::CpuKernel),
             Self::Call(_) | Self::OtherCalls { .. } => true,
@@ -162,7 +161,7 @@ impl CostRow<'_> {
     }
 
     /// Whether it begins another kind of figures.
-    pub fn begins_group(&self) -> bool {
+    pub(crate) fn begins_group(&self) -> bool {
         use CostFigure::{Bytes, MinorFaults, SystemCalls, Threads, VoluntarySwitches, Writes};
         const BEGINNINGS: [CostFigure; 6] = [
             SystemCalls,
@@ -175,8 +174,7 @@ impl CostRow<'_> {
         matches!(self, Self::Figure(figure) if BEGINNINGS.contains(figure))
     }
 
-    /// Its title.
-    pub fn title(&self) -> String {
+    pub(crate) fn title(&self) -> String {
         match self {
             Self::Figure(figure) => title(*figure).to_owned(),
             Self::Call(name) => (*name).to_owned(),
@@ -186,7 +184,7 @@ impl CostRow<'_> {
     }
 
     /// What it counts.
-    pub fn hint(&self) -> &'static str {
+    pub(crate) fn hint(&self) -> &'static str {
         match self {
             Self::Figure(figure) => hint(*figure),
             Self::Call(_) => "How often this system call is made",
@@ -197,7 +195,7 @@ impl CostRow<'_> {
     }
 
     /// How soon it gives way if there is no room: the highest first, 0 never.
-    pub fn drop(&self) -> u8 {
+    pub(crate) fn drop(&self) -> u8 {
         match self {
             Self::Figure(figure) => {
                 let found = ORDER.iter().find(|(one, _)| one == figure);

@@ -15,12 +15,10 @@ use crate::explain::summary::WorkloadCosts;
 
 /// Where a table is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Medium {
+pub(super) enum Medium {
     /// A terminal with lines of at most this many characters.
     Terminal(usize),
-    /// Markdown.
     Markdown,
-    /// A page.
     Page,
 }
 
@@ -28,8 +26,7 @@ pub enum Medium {
 const MOST_IN_MARKDOWN: usize = 6;
 const MOST_IN_A_PAGE: usize = 10;
 
-/// The table of costs of a workload.
-pub fn table(workload: &WorkloadCosts<'_>, medium: Medium) -> Table {
+pub(super) fn table(workload: &WorkloadCosts<'_>, medium: Medium) -> Table {
     let servers = workload.servers.len();
     let table = side_by_side(workload, medium);
     let has_room = match medium {
@@ -85,7 +82,7 @@ fn one_below_the_other(workload: &WorkloadCosts<'_>, medium: Medium) -> Table {
 }
 
 /// What figures are divided by.
-pub fn per(unit: CostUnit) -> &'static str {
+pub(super) fn per(unit: CostUnit) -> &'static str {
     match unit {
         CostUnit::Request => "per request",
         CostUnit::Event => "per event",
@@ -93,7 +90,7 @@ pub fn per(unit: CostUnit) -> &'static str {
 }
 
 /// The name of a row; a part of the row above is indented.
-pub fn name(row: &CostRow<'_>) -> Cell {
+pub(super) fn name(row: &CostRow<'_>) -> Cell {
     let indent = if row.is_part() {
         NO_BREAK.repeat(2)
     } else {
@@ -141,7 +138,7 @@ fn reach(estimate: &Estimate) -> Option<String> {
 const SAME: f64 = 1e-9;
 
 /// Both ends of the interval, if they differ.
-pub fn interval(estimate: &Estimate, shown: fn(f64) -> String) -> Option<String> {
+pub(super) fn interval(estimate: &Estimate, shown: fn(f64) -> String) -> Option<String> {
     let differ = estimate.high - estimate.low > SAME * estimate.median.abs();
     let ends = || number::interval(estimate.low, estimate.high, shown);
     // A dash before a sign reads as another sign.

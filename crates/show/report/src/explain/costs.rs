@@ -17,7 +17,7 @@ pub struct ServerCosts<'a> {
     /// System calls by name, for each request; empty if they could not be counted.
     pub system_calls: BTreeMap<&'a str, Estimate>,
     /// The part of the CPU time that is in the kernel, from 0 to 1.
-    pub kernel_share: Option<Estimate>,
+    pub(crate) kernel_share: Option<Estimate>,
     /// How much more CPU time a request took while system calls were counted, as a share.
     pub tracing_cost: Option<Estimate>,
     /// The functions that used most CPU time, the heaviest first; empty without a profile.
@@ -48,7 +48,6 @@ impl<'a> ServerCosts<'a> {
         &self.of.server
     }
 
-    /// A figure.
     pub fn figure(&self, figure: CostFigure) -> Option<&Estimate> {
         self.figures.get(&figure)
     }
@@ -60,7 +59,7 @@ impl<'a> ServerCosts<'a> {
 }
 
 /// The estimate over the rounds that have the figure.
-pub fn estimate(rounds: impl Iterator<Item = f64>) -> Option<Estimate> {
+pub(super) fn estimate(rounds: impl Iterator<Item = f64>) -> Option<Estimate> {
     Estimate::of(&rounds.collect::<Vec<_>>())
 }
 

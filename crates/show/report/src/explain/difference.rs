@@ -24,38 +24,18 @@ const SHARE: f64 = 0.1;
 /// Why two explanations cannot be compared.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Incomparable {
-    /// They are of different workloads.
     #[error("{before} and {after} are different workloads: compare two servers with the same one")]
-    Workloads {
-        /// The workload before.
-        before: String,
-        /// The workload after.
-        after: String,
-    },
-    /// Their figures are divided by different units.
+    Workloads { before: String, after: String },
     #[error("one was measured by {}, the other by {}", .before.name(), .after.name())]
-    Units {
-        /// The unit before.
-        before: CostUnit,
-        /// The unit after.
-        after: CostUnit,
-    },
-    /// Their loads differ.
+    Units { before: CostUnit, after: CostUnit },
     #[error("{before} and {after} were measured under different loads")]
-    Loads {
-        /// The server before.
-        before: String,
-        /// The server after.
-        after: String,
-    },
+    Loads { before: String, after: String },
 }
 
 /// What differs between two explanations of one workload.
 #[derive(Clone, Debug)]
 pub struct Difference<'a> {
-    /// The one before.
     pub before: &'a Explanation,
-    /// The one after.
     pub after: &'a Explanation,
     /// Each figure and frequent system call, in the order of the table of costs.
     pub costs: Vec<CostChange<'a>>,
@@ -110,7 +90,7 @@ pub struct FunctionChange {
     /// The function, after if both have it.
     pub frame: Frame,
     /// The file or library that it is in before, if it was there.
-    pub module_before: Option<String>,
+    pub(crate) module_before: Option<String>,
     /// Its CPU time for each request (or event) before, in seconds.
     pub before_s: f64,
     /// Its CPU time for each request (or event) after, in seconds.
@@ -212,23 +192,23 @@ impl<'a> CostChange<'a> {
     }
 
     /// Whether no round had it before, and every one after certainly does.
-    pub fn is_new(&self) -> bool {
+    pub(crate) fn is_new(&self) -> bool {
         is_only_in(self.after.as_ref(), self.before.as_ref())
     }
 
     /// Whether no round has it after, and every one before certainly did.
-    pub fn is_gone(&self) -> bool {
+    pub(crate) fn is_gone(&self) -> bool {
         is_only_in(self.before.as_ref(), self.after.as_ref())
     }
 
     /// Whether the figure certainly changed, by an amount that matters.
-    pub fn is_clear(&self) -> bool {
+    pub(crate) fn is_clear(&self) -> bool {
         self.change
             .is_some_and(|change| change.matters() && change.p_corrected < 0.05)
     }
 
     /// Whether it probably did: by its own interval, but not after the correction for all figures.
-    pub fn is_likely(&self) -> bool {
+    pub(crate) fn is_likely(&self) -> bool {
         let excludes_none = |change: MeasuredChange| change.low > 1.0 || change.high < 1.0;
         let likely = self.change.filter(MeasuredChange::matters);
         likely.is_some_and(excludes_none) && !self.is_clear()
@@ -252,7 +232,7 @@ fn is_only_in(one: Option<&Estimate>, other: Option<&Estimate>) -> bool {
 }
 
 /// The ratio of a figure of one server to that of another, and whether rounds are paired.
-pub fn ratio_of(
+pub(super) fn ratio_of(
     before: &Explanation,
     after: &Explanation,
     figure: CostFigure,

@@ -64,7 +64,7 @@ impl Difference<'_> {
     }
 
     /// How many figures changed, and the CPU time.
-    pub fn sentence(&self) -> String {
+    pub(crate) fn sentence(&self) -> String {
         let compared = self
             .costs
             .iter()

@@ -12,7 +12,7 @@ pub struct FlameGraphs {
 }
 
 /// How a flame graph is used.
-pub const HOW_TO: &str = "Flame graphs: a box is a function, as wide as its share of the time, and the functions that it calls are above it. Open \
+pub(super) const HOW_TO: &str = "Flame graphs: a box is a function, as wide as its share of the time, and the functions that it calls are above it. Open \
      one, click a box to zoom in, and type into its field to search for functions by name or pattern. That needs scripts.";
 
 impl FlameGraphs {
@@ -36,7 +36,7 @@ const STYLE: &str = include_str!("flames/style.css");
 const SEARCH: &str = include_str!("flames/search.js");
 
 /// A flame graph in a frame of its own.
-pub fn embedded(title: &str, svg: &str) -> Block {
+pub(super) fn embedded(title: &str, svg: &str) -> Block {
     let svg = element(svg);
     Block::Embedded(Embedded {
         title: title.to_owned(),

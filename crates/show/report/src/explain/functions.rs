@@ -25,7 +25,7 @@ pub struct Function<'a> {
 }
 
 /// The heaviest functions of a profile, the heaviest first.
-pub fn heaviest(profile: &Profile) -> Vec<Function<'_>> {
+pub(super) fn heaviest(profile: &Profile) -> Vec<Function<'_>> {
     let per_unit = seconds_per_weight(profile);
     let mut functions: Vec<Function<'_>> = own_weights(profile)
         .into_iter()
@@ -45,7 +45,7 @@ pub fn heaviest(profile: &Profile) -> Vec<Function<'_>> {
 }
 
 /// The weight of the stacks that each function is the innermost of.
-pub fn own_weights(profile: &Profile) -> HashMap<&Frame, f64> {
+pub(super) fn own_weights(profile: &Profile) -> HashMap<&Frame, f64> {
     let mut weights: HashMap<&Frame, f64> = HashMap::new();
     for stack in &profile.stacks {
         let innermost = stack.frames.last();
@@ -58,13 +58,13 @@ pub fn own_weights(profile: &Profile) -> HashMap<&Frame, f64> {
 }
 
 /// The seconds for each request that a weight of 1 stands for.
-pub fn seconds_per_weight(profile: &Profile) -> f64 {
+pub(super) fn seconds_per_weight(profile: &Profile) -> f64 {
     let seconds = profile.seconds / profile.total() / profile.units;
     if seconds.is_finite() { seconds } else { 0.0 }
 }
 
 /// The heaviest functions of a server as a table.
-pub fn table(of: &Explanation, functions: &[Function<'_>]) -> Table {
+pub(super) fn table(of: &Explanation, functions: &[Function<'_>]) -> Table {
     let unit = of.unit.name();
     let heads = [
         head(),
@@ -82,20 +82,19 @@ pub fn table(of: &Explanation, functions: &[Function<'_>]) -> Table {
 const LETTERS: usize = 160;
 
 /// The title of a column of functions.
-pub fn head() -> Head {
+pub(super) fn head() -> Head {
     Head {
         keeps_ends: true,
         ..Head::words("function")
     }
 }
 
-/// The name of a function.
-pub fn name(frame: &Frame) -> Cell {
+pub(super) fn name(frame: &Frame) -> Cell {
     Cell::text(cut_middle(without_hash(&frame.name), LETTERS))
 }
 
 /// A name of Rust without the hash at its end, which changes with every build: `a::b` for `a::b::h0123456789abcdef`.
-pub fn without_hash(name: &str) -> &str {
+pub(super) fn without_hash(name: &str) -> &str {
     match name.rsplit_once("::h") {
         Some((path, hash))
             if hash.len() == 16 && hash.bytes().all(|digit| digit.is_ascii_hexdigit()) =>

@@ -9,17 +9,17 @@ use crate::explain::findings::each;
 use crate::explain::summary::{ExplanationSummary, WorkloadCosts};
 
 /// How to read the table of costs, in a line: in a terminal the interval is half its width.
-pub const REACH: &str =
+pub(super) const REACH: &str =
     "Medians over the rounds; ±: half the 95 % interval, as a share of the median.";
 /// The same if both ends are shown.
-pub const ENDS: &str = "Medians over the rounds, with their 95 % intervals.";
+pub(super) const ENDS: &str = "Medians over the rounds, with their 95 % intervals.";
 
 /// What intervals are if there is a single round.
-pub const ONE_ROUND: &str =
+pub(super) const ONE_ROUND: &str =
     "There is a single round, so no figure has an interval and no sentence says what stands out.";
 
 /// What counting system calls cost, if they were counted.
-pub fn tracing(workload: &WorkloadCosts<'_>) -> Option<String> {
+pub(super) fn tracing(workload: &WorkloadCosts<'_>) -> Option<String> {
     let costs = workload
         .servers
         .iter()
@@ -39,7 +39,7 @@ fn ends(values: &[f64]) -> Option<[f64; 2]> {
 }
 
 /// What a profile rests on: its samples, its cost, what it lost and what has no names.
-pub fn profile(profile: &Profile, unit: CostUnit) -> String {
+pub(super) fn profile(profile: &Profile, unit: CostUnit) -> String {
     let samples = plural(profile.samples as usize, "sample");
     let units = plural(profile.units.round() as usize, unit.name());
     let mut parts = vec![format!(
@@ -79,7 +79,7 @@ fn unnamed(code: &Unnamed) -> String {
 }
 
 /// What each figure counts and cannot see, in paragraphs.
-pub fn paragraphs(summary: &ExplanationSummary<'_>) -> Vec<String> {
+pub(super) fn paragraphs(summary: &ExplanationSummary<'_>) -> Vec<String> {
     let servers = || {
         summary
             .workloads
@@ -134,7 +134,7 @@ const STATISTICS: &str = "Intervals: 95 %, from the rounds alone. With two to fi
      says that something stands out only if whole intervals support it.";
 
 /// The rounds of the servers, if they differ.
-pub fn rounds(workload: &WorkloadCosts<'_>) -> Option<String> {
+pub(super) fn rounds(workload: &WorkloadCosts<'_>) -> Option<String> {
     let most = workload.rounds();
     let fewer = workload
         .servers

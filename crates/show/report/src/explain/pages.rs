@@ -18,7 +18,6 @@ use crate::explain::header::Header;
 use crate::explain::method;
 use crate::explain::summary::{ExplanationSummary, WorkloadCosts};
 
-/// Draws the flame graphs of an explanation.
 type Draw<'d> = &'d dyn Fn(&Explanation) -> FlameGraphs;
 
 impl ExplanationSummary<'_> {
@@ -225,7 +224,7 @@ fn profiled_server(server: &ServerCosts<'_>, graphs: Vec<Block>) -> Vec<Block> {
     blocks
 }
 
-pub fn facts(header: &Header) -> Vec<(&'static str, String)> {
+pub(super) fn facts(header: &Header) -> Vec<(&'static str, String)> {
     let machine = &header.machine;
     let processor = [machine.cpu_model.clone(), plural(machine.cpus, "CPU")].into_iter();
     let facts = [

@@ -19,7 +19,6 @@ pub struct ExplanationSummary<'a> {
 pub struct WorkloadCosts<'a> {
     /// The workload's id.
     pub workload: &'a str,
-    /// The load.
     pub load: &'a LoadSpec,
     /// What figures are divided by.
     pub unit: CostUnit,

@@ -15,11 +15,11 @@ pub struct Attempts {
     /// Trials that were re-run after a noisy one.
     pub again: usize,
     /// Rounds in which every attempt was noisy: their figures are those of the least disturbed one.
-    pub rounds_on_noisy: usize,
+    pub(crate) rounds_on_noisy: usize,
     /// What disturbed these rounds, without duplicates.
     pub causes: Vec<&'static str>,
     /// The longest warm-up of any attempt, if it was clearly longer than the suite's.
-    pub longer_warmup: Option<Duration>,
+    pub(crate) longer_warmup: Option<Duration>,
 }
 
 impl Attempts {

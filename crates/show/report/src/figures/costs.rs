@@ -20,7 +20,7 @@ pub struct CostFigures {
     /// Instructions per ok response, in user mode and in the kernel; `None` if they were not counted.
     pub instructions_per_request: Option<Estimate>,
     /// CPU cycles per ok response, counted the same way.
-    pub cycles_per_request: Option<Estimate>,
+    pub(crate) cycles_per_request: Option<Estimate>,
     /// Joules of the processor's packages per ok response, everything on the machine included.
     pub joules_per_request: Option<Estimate>,
     /// By how many bytes the server grew per connection, up to its peak; `None` if that is unknown or it shrank.
@@ -75,9 +75,9 @@ pub struct GeneratorFigures {
     /// CPU time per request, in nanoseconds; `None` if there was no request.
     pub cpu_ns_per_request: Option<f64>,
     /// System calls per request; `None` in records from before they were counted.
-    pub system_calls_per_request: Option<f64>,
+    pub(crate) system_calls_per_request: Option<f64>,
     /// CPU cycles per request; `None` if the machine has no counter for them.
-    pub cycles_per_request: Option<f64>,
+    pub(crate) cycles_per_request: Option<f64>,
     /// Instructions per request; `None` if the machine has no counter for them.
     pub instructions_per_request: Option<f64>,
     /// The busiest thread's share (0 to 1) of the measured time, in the round with the greatest one.

@@ -24,7 +24,7 @@ pub struct Lag {
     /// The 99th percentile, in nanoseconds.
     pub p99_ns: f64,
     /// Whether it is of the worst round, because the rounds have no histograms to merge; otherwise it is of all rounds merged.
-    pub of_worst_round: bool,
+    pub(crate) of_worst_round: bool,
 }
 
 /// What happened to the requests that were due.
@@ -155,13 +155,13 @@ impl HeldFigures {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Awaiting {
     /// The mean, by Little's law: the ok responses per second times their mean latency.
-    pub mean: f64,
+    pub(crate) mean: f64,
     /// The greatest possible number.
-    pub possible: usize,
+    pub(crate) possible: usize,
     /// What is counted: connections, or with pipelining requests.
-    pub of: &'static str,
+    pub(crate) of: &'static str,
     /// Whether most requests had a new connection.
-    pub reconnecting: bool,
+    pub(crate) reconnecting: bool,
 }
 
 impl Awaiting {

@@ -6,7 +6,7 @@ use prony_model::{LatencyHistogram, LatencySummary, LoadResult, Measurement};
 use prony_stats::{Estimate, Ratio, bootstrap, common_rounds};
 
 /// The estimate over the rounds that have the figure.
-pub fn over(
+pub(super) fn over(
     rounds: &[&Measurement],
     figure: impl Fn(&Measurement) -> Option<f64>,
 ) -> Option<Estimate> {
@@ -16,7 +16,7 @@ pub fn over(
 }
 
 /// The estimate of a figure by round.
-pub fn estimate(by_round: &BTreeMap<u32, f64>) -> Option<Estimate> {
+pub(crate) fn estimate(by_round: &BTreeMap<u32, f64>) -> Option<Estimate> {
     Estimate::of(&by_round.values().copied().collect::<Vec<_>>())
 }
 
@@ -79,16 +79,16 @@ impl WorstRound {
 
 /// The merged histograms of all rounds.
 pub(super) struct Merged {
-    pub histogram: LatencyHistogram,
+    pub(crate) histogram: LatencyHistogram,
     /// Rounds whose histogram could not be read, and so is missing.
-    pub unreadable: usize,
+    pub(crate) unreadable: usize,
     /// For each readable round: its values, ascending, with their counts.
     rounds: Vec<Vec<(u64, u64)>>,
 }
 
 impl Merged {
     /// Merges histograms in HdrHistogram's V2 encoding in base64.
-    pub fn of<'a>(encoded: impl IntoIterator<Item = &'a str>) -> Self {
+    pub(super) fn of<'a>(encoded: impl IntoIterator<Item = &'a str>) -> Self {
         let mut merged = Self {
             histogram: LatencyHistogram::new(),
             unreadable: 0,
@@ -107,7 +107,7 @@ impl Merged {
     }
 
     /// Prepares the percentiles of resampled rounds.
-    pub fn draws(&self) -> Draws {
+    pub(super) fn draws(&self) -> Draws {
         let mut values: Vec<u64> = self
             .rounds
             .iter()
@@ -151,7 +151,7 @@ impl Draws {
     ///
     /// No quantile is below a lower one. So its interval does not begin below that of a lower one, nor end above that of a
     /// higher one: a p99 of few rounds is uncertain, but not whether it is above the p50.
-    pub fn intervals<const N: usize>(&self, quantiles: [f64; N]) -> [Option<(f64, f64)>; N] {
+    pub(super) fn intervals<const N: usize>(&self, quantiles: [f64; N]) -> [Option<(f64, f64)>; N] {
         let mut intervals =
             quantiles.map(|of| bootstrap(self.up_to.len(), |drawn| self.value_at(of, drawn)));
         let mut lowest = f64::NEG_INFINITY;

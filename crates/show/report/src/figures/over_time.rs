@@ -9,17 +9,16 @@ pub struct OverTime {
     /// The round, from 1.
     pub round: u32,
     /// How many rounds it stands for.
-    pub of_rounds: usize,
+    pub(crate) of_rounds: usize,
     /// The load that searched for the end of the warm-up, at the beginning; `None` if none is on record.
     pub search: Option<RoundSearch>,
     /// Seconds from the beginning, with the ok responses per second around them.
     pub points: Vec<(f64, f64)>,
     /// When the measured part began, in seconds from the beginning.
     pub measured_from_s: f64,
-    /// When it ended.
-    pub ended_s: f64,
+    pub(crate) ended_s: f64,
     /// The ok responses per second while measured.
-    pub measured_per_s: f64,
+    pub(crate) measured_per_s: f64,
 }
 
 /// A search for the end of the warm-up.

@@ -20,7 +20,6 @@ pub struct Attempt {
     pub result: Result<RoundFigures, String>,
 }
 
-/// The figures of one round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RoundFigures {
     /// Ok responses per second, or ok flows if the load has any.

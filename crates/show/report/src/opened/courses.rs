@@ -15,7 +15,7 @@ use crate::table::{ResultTable, ServerRow};
 const TICKS: usize = 2;
 
 /// The curves of a row; `None` if it has none.
-pub fn sparks(table: &ResultTable, row: &ServerRow) -> Option<Block> {
+pub(super) fn sparks(table: &ResultTable, row: &ServerRow) -> Option<Block> {
     let over_time = row.figures.over_time.as_ref().map(over_time);
     let sparks: Vec<Spark> = over_time.into_iter().chain(latency(table, row)).collect();
     (!sparks.is_empty()).then_some(Block::Sparks(sparks))

@@ -8,7 +8,7 @@ use crate::table::ServerRow;
 
 /// How much a row shows of what its server wrote, in bytes of the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LogRoom(usize);
+pub(crate) struct LogRoom(usize);
 
 impl LogRoom {
     /// All rows together.
@@ -17,7 +17,7 @@ impl LogRoom {
     const MOST: usize = 2 * 6 * LogTail::MOST_BYTES;
 
     /// An equal share for each row of the report.
-    pub fn of(summary: &RunSummary) -> Self {
+    pub(crate) fn of(summary: &RunSummary) -> Self {
         let rows = summary.rows().filter(|row| row.figures.log_tail.is_some());
         Self::shared_by(rows.count())
     }
@@ -28,7 +28,7 @@ impl LogRoom {
 }
 
 /// The last lines that fit, those of each log under its own caption.
-pub fn last_lines(row: &ServerRow, room: LogRoom) -> Vec<Block> {
+pub(super) fn last_lines(row: &ServerRow, room: LogRoom) -> Vec<Block> {
     let tail = row.figures.log_tail.as_ref();
     tail.map_or_else(Vec::new, |tail| blocks(tail, room))
 }

@@ -10,7 +10,6 @@ use crate::table::{RateOrder, ResultTable};
 /// Whether the published order of one figure held. Every pair of rows whose published figures differ counts once.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Concordance {
-    /// The figure.
     pub figure: PublishedFigure,
     /// The number of pairs in the published order.
     pub in_order: usize,
@@ -25,7 +24,6 @@ pub struct Concordance {
 /// The names of two rows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReversedPair {
-    /// The one that is better here.
     pub better_here: String,
     /// The one that is better in the document.
     pub better_there: String,

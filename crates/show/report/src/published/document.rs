@@ -18,7 +18,6 @@ use crate::table::ResultTable;
 pub struct Document {
     /// What was published, but for the tables.
     pub published: Published,
-    /// Its tables.
     pub tables: Vec<DocumentTable>,
 }
 
@@ -27,7 +26,6 @@ pub struct Document {
 pub struct DocumentTable {
     /// Its number among the document's tables, from 1.
     pub number: usize,
-    /// The table as it was published.
     pub source: PublishedTable,
     /// The number of rounds that were tried here.
     pub rounds: usize,
@@ -72,7 +70,7 @@ fn has_two_requested_rows(table: &DocumentTable) -> bool {
 
 impl DocumentTable {
     /// Whether its rows are of more than one workload, so that each must name its own.
-    pub fn has_workloads(&self) -> bool {
+    pub(crate) fn has_workloads(&self) -> bool {
         have_workloads(&self.rows)
     }
 }

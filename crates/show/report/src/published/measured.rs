@@ -51,13 +51,13 @@ pub(super) enum Aggregation {
 /// The properties of a figure, in every table.
 pub(super) struct About {
     /// The title of its column; a share adds `of BASE`.
-    pub title: &'static str,
+    pub(crate) title: &'static str,
     /// Formats it with its unit.
-    pub shown: fn(f64) -> String,
+    pub(crate) shown: fn(f64) -> String,
     /// How it is computed from its rounds.
-    pub aggregation: Aggregation,
+    pub(crate) aggregation: Aggregation,
     /// Its kind, which decides what limits it. The mean latency of a closed loop is its pace in other words.
-    pub kind: FigureKind,
+    pub(crate) kind: FigureKind,
 }
 
 pub(super) fn about(figure: PublishedFigure) -> About {
@@ -137,14 +137,14 @@ impl Measured {
 /// The results of one server on one workload.
 pub(super) struct Own<'a> {
     /// The measured rounds, ascending.
-    pub rounds: Vec<(u32, &'a Measurement)>,
+    pub(crate) rounds: Vec<(u32, &'a Measurement)>,
     /// Their summary.
-    pub summed: &'a ServerRow,
+    pub(crate) summed: &'a ServerRow,
 }
 
 impl Own<'_> {
     /// A figure; shares refer to `base`. `None` if it was not measured.
-    pub fn measured(
+    pub(super) fn measured(
         &self,
         figure: PublishedFigure,
         summary: RoundSummary,

@@ -5,8 +5,8 @@ mod concordance;
 mod document;
 mod measured;
 mod row;
-pub mod tables;
-pub mod words;
+pub(crate) mod tables;
+pub(crate) mod words;
 
 pub use concordance::{Concordance, ReversedPair};
 pub use document::{Document, DocumentTable};

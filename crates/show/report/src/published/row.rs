@@ -7,7 +7,6 @@ use prony_present::table::Flag;
 
 use super::measured::{Aggregation, Measured, about};
 
-/// The figures of a row.
 pub type RowFigures = BTreeMap<PublishedFigure, Measured>;
 
 /// One of its rows: a run that somebody else measured, and one that was measured here.
@@ -18,16 +17,13 @@ pub struct DocumentRow {
     /// The server's id.
     pub server: String,
     /// The server's language and framework; empty if unknown.
-    pub made_with: String,
-    /// The workload.
+    pub(crate) made_with: String,
     pub workload: String,
-    /// Whether the document has this row.
-    pub in_document: bool,
+    pub(crate) in_document: bool,
     /// Whether it is a reference server.
-    pub is_reference: bool,
+    pub(crate) is_reference: bool,
     /// What was published.
     pub published: RowFigures,
-    /// What was measured here.
     pub measured: RowFigures,
     /// Why nothing was measured, in a word or two; `None` if something was.
     pub absent: Option<&'static str>,

@@ -21,7 +21,7 @@ enum Side {
 }
 
 /// The document's table with the figures measured here.
-pub fn measured_here(table: &DocumentTable) -> Vec<Table> {
+pub(crate) fn measured_here(table: &DocumentTable) -> Vec<Table> {
     let mut tables = tables(table, Side::Measured);
     // Of several tables, only the first shows the flags.
     for row in tables.iter_mut().skip(1).flat_map(|table| &mut table.rows) {
@@ -31,19 +31,19 @@ pub fn measured_here(table: &DocumentTable) -> Vec<Table> {
 }
 
 /// The document's table as published.
-pub fn as_published(table: &DocumentTable) -> Vec<Table> {
+pub(crate) fn as_published(table: &DocumentTable) -> Vec<Table> {
     tables(table, Side::Published)
 }
 
 /// The measured figures in one table: every column's summary, without the single rounds.
-pub fn summaries(table: &DocumentTable) -> Table {
+pub(crate) fn summaries(table: &DocumentTable) -> Table {
     let columns = table.source.columns.iter();
     let columns = columns.map(|figure| of_figure(table, Side::Measured, *figure));
     shown(table, Side::Measured, String::new(), columns.collect())
 }
 
 /// Published and measured ratios side by side; `None` if no column has them.
-pub fn ratios(table: &DocumentTable) -> Option<Table> {
+pub(crate) fn ratios(table: &DocumentTable) -> Option<Table> {
     let figures = table.source.columns.iter();
     let columns = figures.filter(|figure| figure.more_is_better().is_some());
     let columns = columns.map(|&figure| Shown {

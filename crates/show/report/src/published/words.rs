@@ -10,7 +10,7 @@ use super::document::DocumentTable;
 use super::measured::{About, Aggregation, about};
 
 /// The title of a column.
-pub fn title(table: &DocumentTable, figure: PublishedFigure) -> String {
+pub(crate) fn title(table: &DocumentTable, figure: PublishedFigure) -> String {
     let About {
         title, aggregation, ..
     } = about(figure);
@@ -22,12 +22,12 @@ pub fn title(table: &DocumentTable, figure: PublishedFigure) -> String {
 }
 
 /// Formats a figure with its unit.
-pub fn tick(figure: PublishedFigure) -> fn(f64) -> String {
+pub(crate) fn tick(figure: PublishedFigure) -> fn(f64) -> String {
     about(figure).shown
 }
 
 /// The name of a table's summary.
-pub fn summary(table: &DocumentTable) -> &'static str {
+pub(crate) fn summary(table: &DocumentTable) -> &'static str {
     match table.source.summary {
         RoundSummary::Median => "median",
         RoundSummary::Mean => "mean",
@@ -35,7 +35,7 @@ pub fn summary(table: &DocumentTable) -> &'static str {
 }
 
 /// How each figure of a table was computed from its rounds, a sentence each.
-pub fn how(table: &DocumentTable) -> Vec<String> {
+pub(crate) fn how(table: &DocumentTable) -> Vec<String> {
     use Aggregation::*;
     let mut sentences: Vec<String> = [Summary, Merged, Highest, Sum, Starts, Share]
         .into_iter()
@@ -95,7 +95,7 @@ fn computed(table: &DocumentTable, way: Aggregation) -> String {
 const NAMED: usize = 8;
 
 /// Whether the published order held: a sentence for each figure.
-pub fn sentences(table: &DocumentTable) -> Vec<String> {
+pub(crate) fn sentences(table: &DocumentTable) -> Vec<String> {
     let held = table.concordances.iter();
     held.map(|held| format!("{}: {}.", title(table, held.figure), sentence(held)))
         .collect()
@@ -141,7 +141,7 @@ fn reversed(pairs: &[ReversedPair]) -> String {
 }
 
 /// Whether the published order held over all figures; `None` if the document has no order.
-pub fn overall(table: &DocumentTable) -> Option<String> {
+pub(crate) fn overall(table: &DocumentTable) -> Option<String> {
     if table.concordances.is_empty() {
         return None;
     }

@@ -16,7 +16,6 @@ fn named<'c>(charts: &'c [ChartFile], name: &str) -> Option<&'c str> {
     chart.map(|chart| chart.svg.as_str())
 }
 
-/// The texts of a chart.
 fn texts(svg: &str) -> Vec<String> {
     page::texts(roxmltree::Document::parse(svg).unwrap().root(), "text")
 }
@@ -30,7 +29,6 @@ fn assert_has(svg: &str, words: &str) {
     assert!(has(svg, words), "no `{words}` in {:?}", texts(svg));
 }
 
-/// The chart with this name.
 fn svg(records: &Records, name: &str) -> String {
     let charts = charts(records);
     named(&charts, name).expect(name).to_owned()

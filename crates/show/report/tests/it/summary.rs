@@ -8,17 +8,17 @@ use crate::sample::documents::Records;
 use crate::sample::failed_with;
 
 /// The sample of closed loops.
-pub fn tour() -> Records {
+pub(crate) fn tour() -> Records {
     (sample::run(), sample::trials())
 }
 
 /// Its first workload.
-pub fn hello() -> Records {
+pub(crate) fn hello() -> Records {
     only(tour(), |trial| trial.workload == "hello")
 }
 
 /// The records after a change to every measurement.
-pub fn changed(
+pub(crate) fn changed(
     (run, mut trials): Records,
     change: impl FnMut(&Trial, &mut Measurement),
 ) -> Records {
@@ -27,48 +27,47 @@ pub fn changed(
 }
 
 /// The trials that are kept.
-pub fn only((run, mut trials): Records, keep: impl Fn(&Trial) -> bool) -> Records {
+pub(crate) fn only((run, mut trials): Records, keep: impl Fn(&Trial) -> bool) -> Records {
     trials.retain(|record| keep(&record.trial));
     (run, trials)
 }
 
 /// The records after these trials failed.
-pub fn failing((run, mut trials): Records, fails: impl Fn(&TrialRecord) -> bool) -> Records {
+pub(crate) fn failing((run, mut trials): Records, fails: impl Fn(&TrialRecord) -> bool) -> Records {
     for record in trials.iter_mut().filter(|record| fails(record)) {
         record.result = failed_with("it ended");
     }
     (run, trials)
 }
 
-pub fn is_of(trial: &Trial, server: &str, workload: &str) -> bool {
+pub(crate) fn is_of(trial: &Trial, server: &str, workload: &str) -> bool {
     trial.server == server && trial.workload == workload
 }
 
-pub fn summary((run, trials): &Records) -> RunSummary {
+pub(crate) fn summary((run, trials): &Records) -> RunSummary {
     RunSummary::of(run, trials)
 }
 
-/// The table with this name.
-pub fn table<'a>(summary: &'a RunSummary, name: &str) -> &'a ResultTable {
+pub(crate) fn table<'a>(summary: &'a RunSummary, name: &str) -> &'a ResultTable {
     let mut tables = summary.tables.iter();
     let table = tables.find(|table| table.name() == name);
     table.unwrap_or_else(|| panic!("no table {name}"))
 }
 
 /// A server's row of the table with this name.
-pub fn row<'a>(summary: &'a RunSummary, name: &str, server: &str) -> &'a ServerRow {
+pub(crate) fn row<'a>(summary: &'a RunSummary, name: &str, server: &str) -> &'a ServerRow {
     table(summary, name).row(server).expect(server)
 }
 
 /// The best and the worst rank of a server.
-pub fn ranks(summary: &RunSummary, name: &str, server: &str) -> Option<(usize, usize)> {
+pub(crate) fn ranks(summary: &RunSummary, name: &str, server: &str) -> Option<(usize, usize)> {
     let band = row(summary, name, server).band()?;
     Some((band.best, band.worst))
 }
 
 /// Asserts the best and the worst rank of servers.
 #[track_caller]
-pub fn assert_ranks(summary: &RunSummary, name: &str, expected: &[(&str, usize, usize)]) {
+pub(crate) fn assert_ranks(summary: &RunSummary, name: &str, expected: &[(&str, usize, usize)]) {
     for (server, best, worst) in expected {
         let found = ranks(summary, name, server);
         assert_eq!(found, Some((*best, *worst)), "{server}");
@@ -77,7 +76,7 @@ pub fn assert_ranks(summary: &RunSummary, name: &str, expected: &[(&str, usize, 
 
 /// Asserts that a row has this flag, or one that contains the words.
 #[track_caller]
-pub fn assert_flagged(row: &ServerRow, words: &str) {
+pub(crate) fn assert_flagged(row: &ServerRow, words: &str) {
     let flags = row.flags();
     assert!(flags.iter().any(|flag| flag.contains(words)), "{flags:?}");
 }

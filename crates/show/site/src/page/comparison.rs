@@ -10,7 +10,7 @@ use crate::catalog::{Catalog, Compared};
 use crate::page_address::{PageAddress, trail};
 
 /// Two runs compared.
-pub fn of_runs(comparison: &Comparison, here: &PageAddress) -> Page {
+pub(crate) fn of_runs(comparison: &Comparison, here: &PageAddress) -> Page {
     let runs = [("Base", &comparison.base.run), ("New", &comparison.new.run)];
     let links = runs
         .map(|(side, id)| PageAddress::Run(id.clone()).link(format!("{side}: the run {id}"), here));
@@ -18,7 +18,7 @@ pub fn of_runs(comparison: &Comparison, here: &PageAddress) -> Page {
 }
 
 /// Two servers compared.
-pub fn of_servers(comparison: &Comparison, here: &PageAddress) -> Page {
+pub(crate) fn of_servers(comparison: &Comparison, here: &PageAddress) -> Page {
     let sides = [&comparison.base, &comparison.new];
     let servers = sides.iter().filter_map(|side| side.server.as_ref());
     let mut links: Vec<_> = servers
@@ -46,7 +46,7 @@ fn with_links(
 }
 
 /// The list of comparisons that have a page.
-pub fn list(catalog: &Catalog) -> Page {
+pub(crate) fn list(catalog: &Catalog) -> Page {
     let here = PageAddress::Comparisons;
     let rows = catalog
         .comparisons

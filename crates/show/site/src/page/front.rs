@@ -12,8 +12,7 @@ use crate::page_address::PageAddress;
 
 const HERE: PageAddress = PageAddress::Front;
 
-/// The front page.
-pub fn front(catalog: &Catalog) -> Page {
+pub(crate) fn front(catalog: &Catalog) -> Page {
     let latest = catalog.latest();
     let mut intro = Vec::new();
     if catalog.runs.is_empty() {

@@ -10,7 +10,7 @@ use crate::machine::{MachineKey, System};
 use crate::page_address::{PageAddress, trail};
 
 /// The page of a machine with its runs, the oldest first.
-pub fn machine(key: &MachineKey, runs: &[&RunDigest]) -> Page {
+pub(crate) fn machine(key: &MachineKey, runs: &[&RunDigest]) -> Page {
     let here = PageAddress::Machine(key.name.clone());
     let mut systems: Vec<(System, Vec<&RunDigest>)> = Vec::new();
     for &digest in runs {

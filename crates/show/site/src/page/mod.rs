@@ -6,11 +6,11 @@ mod machine;
 mod run;
 mod server;
 
-pub use comparison::{list as comparisons, of_runs, of_servers};
-pub use front::front;
-pub use machine::machine;
-pub use run::{RunLinks, run};
-pub use server::server;
+pub(crate) use comparison::{list as comparisons, of_runs, of_servers};
+pub(crate) use front::front;
+pub(crate) use machine::machine;
+pub(crate) use run::{RunLinks, run};
+pub(crate) use server::server;
 
 use prony_model::RunEnd;
 use prony_present::table::{Cell, Colour, Head};

@@ -11,15 +11,15 @@ use crate::page_address::{PageAddress, trail};
 
 /// What a run's page leads to besides its servers and its machine.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct RunLinks<'a> {
+pub(crate) struct RunLinks<'a> {
     /// The comparison with the run before of its suite.
-    pub change: Option<&'a RunChange>,
+    pub(crate) change: Option<&'a RunChange>,
     /// The newest run of its suite, if that is another, and there is a comparison with it.
-    pub latest: Option<&'a str>,
+    pub(crate) latest: Option<&'a str>,
 }
 
 /// The page of a run: its report, with its `verdict` if it was made for a comparison.
-pub fn run(
+pub(crate) fn run(
     run: &Run,
     summary: &RunSummary,
     verdict: Option<&Comparison>,

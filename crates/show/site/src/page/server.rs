@@ -25,7 +25,7 @@ struct Measured<'a> {
 }
 
 /// The page of a server; `runs` are those that requested it, the oldest first.
-pub fn server(id: &str, runs: &[&RunDigest]) -> Page {
+pub(crate) fn server(id: &str, runs: &[&RunDigest]) -> Page {
     let here = PageAddress::Server(id.to_owned());
     let histories = histories(id, runs);
     let mut sections: Vec<Section> = histories

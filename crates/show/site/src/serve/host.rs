@@ -9,7 +9,7 @@ pub fn is_served_to_others(address: SocketAddr) -> bool {
 }
 
 /// Whether a request with this `Host` is for the server that listens on this address.
-pub fn is_own(host: &str, listens: SocketAddr) -> bool {
+pub(super) fn is_own(host: &str, listens: SocketAddr) -> bool {
     let (name, port) = split(host);
     if port.unwrap_or(80) != listens.port() {
         return false;

@@ -45,7 +45,6 @@ pub struct HttpLimits {
 /// What a request gets.
 #[derive(Debug)]
 pub struct Reply {
-    /// The HTTP status.
     pub status: u16,
     /// The type of the content.
     pub content_type: &'static str,

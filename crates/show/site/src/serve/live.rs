@@ -8,7 +8,7 @@ use crate::catalog::Catalog;
 const EVERY_MS: u32 = 3_000;
 
 /// The page with the script. `stamp` is what it was made from; a page that follows a run also reloads without scripts.
-pub fn following(page: &str, stamp: &str, is_open: bool) -> String {
+pub(super) fn following(page: &str, stamp: &str, is_open: bool) -> String {
     // A stamp has only digits, letters, `-`, `.` and `:`.
     let script = format!(
         "<script>(()=>{{const made=\"{stamp}\",state=\"/state?page=\"+encodeURIComponent(location.pathname);\
@@ -28,7 +28,7 @@ pub fn following(page: &str, stamp: &str, is_open: bool) -> String {
 }
 
 /// The page with the form in front of its sections.
-pub fn with_form(page: &str, catalog: &Catalog, chosen: &ComparisonQuery) -> String {
+pub(super) fn with_form(page: &str, catalog: &Catalog, chosen: &ComparisonQuery) -> String {
     let form = form(catalog, chosen).into_string();
     match page
         .find("<main")
@@ -48,20 +48,19 @@ fn insert(page: &str, before: &str, what: &str) -> String {
 
 /// What the form of any two compares.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ComparisonQuery {
+pub(super) struct ComparisonQuery {
     /// The older run's id; empty if none is chosen.
-    pub base: String,
+    pub(crate) base: String,
     /// Its server; empty for all.
-    pub base_server: String,
+    pub(crate) base_server: String,
     /// The newer run's id.
-    pub new: String,
-    /// Its server.
-    pub new_server: String,
+    pub(crate) new: String,
+    pub(crate) new_server: String,
 }
 
 impl ComparisonQuery {
     /// What a query chooses.
-    pub fn of(query: &str) -> Self {
+    pub(super) fn of(query: &str) -> Self {
         let mut chosen = Self::default();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
             let value = value.trim().to_owned();
@@ -77,7 +76,7 @@ impl ComparisonQuery {
     }
 
     /// Whether there is something to compare.
-    pub fn is_complete(&self) -> bool {
+    pub(super) fn is_complete(&self) -> bool {
         !self.base.is_empty() && !self.new.is_empty()
     }
 }

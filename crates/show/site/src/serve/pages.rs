@@ -20,8 +20,7 @@ use crate::page_address::{PageAddress, trail};
 /// Opens the store to read it.
 pub type Opener = Box<dyn Fn() -> Result<Store, StoreError> + Send>;
 
-/// All pages.
-pub struct Pages {
+pub(super) struct Pages {
     open: Opener,
     catalog: Catalog,
     /// What each run, and the one before it, was like when it was last read.
@@ -36,7 +35,7 @@ type SideId<'a> = [&'a str; 2];
 
 impl Pages {
     /// The pages of a store, of which nothing is read yet.
-    pub fn new(open: Opener, fresh_for: Duration) -> Self {
+    pub(super) fn new(open: Opener, fresh_for: Duration) -> Self {
         Self {
             fresh_for,
             open,
@@ -47,12 +46,12 @@ impl Pages {
     }
 
     /// The runs that cannot be read.
-    pub fn left_out(&self) -> &[LeftOut] {
+    pub(super) fn left_out(&self) -> &[LeftOut] {
         &self.catalog.left_out
     }
 
     /// What the page at this path and query shows.
-    pub fn reply(&mut self, path: &str, query: &str) -> Reply {
+    pub(super) fn reply(&mut self, path: &str, query: &str) -> Reply {
         if let Err(error) = self.look() {
             return problem(500, "The store cannot be read", &error.to_string());
         }
@@ -72,7 +71,7 @@ impl Pages {
     }
 
     /// Reads what is new in the store.
-    pub fn look(&mut self) -> Result<(), StoreError> {
+    pub(super) fn look(&mut self) -> Result<(), StoreError> {
         let is_fresh = |looked: Instant| looked.elapsed() < self.fresh_for;
         if self.looked.is_some_and(is_fresh) {
             return Ok(());

@@ -71,7 +71,6 @@ impl Served {
         self.get(path).0
     }
 
-    /// A page that there is.
     #[track_caller]
     fn page(&self, path: &str) -> String {
         let (status, page) = self.get(path);

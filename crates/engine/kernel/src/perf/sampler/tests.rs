@@ -128,7 +128,6 @@ fn a_busy_thread_and_those_it_starts_are_sampled() {
     assert!(is_known && seen.complete > 10, "{seen:?}");
     let total = sampler.totals().unwrap()[0];
     assert!(total.count > 20_000_000, "nanoseconds: {total:?}");
-    assert!(!sampler.has_records());
 }
 
 #[test]
@@ -256,7 +255,9 @@ fn every_thread_of_the_machine_is_sampled_with_the_right_to_it() {
     let Some(event) = system_calls() else {
         return report_skipped("tracefs cannot be read");
     };
-    let Some(mut sampler) = unless_forbidden(Sampler::system_wide(&[event], RING_BYTES)) else {
+    let Some(mut sampler) =
+        unless_forbidden(Sampler::of_all_threads(&[event], Detail::Full, RING_BYTES))
+    else {
         return;
     };
     // Another program may fill the ring again and again, so this thread goes on until one of its calls is seen.

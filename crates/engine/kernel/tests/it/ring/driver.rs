@@ -9,9 +9,9 @@ use prony_kernel::{Chunk, Completion, Ring, RingSettings};
 use socket2::SockRef;
 
 /// Nothing here takes that long, however busy the machine is.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub(super) const PATIENCE: Duration = Duration::from_secs(60);
 
-pub const SETTINGS: RingSettings = RingSettings {
+pub(super) const SETTINGS: RingSettings = RingSettings {
     slots: 64,
     small_buffers: 128,
     small_buffer_bytes: 512,
@@ -20,14 +20,14 @@ pub const SETTINGS: RingSettings = RingSettings {
 };
 
 /// A ring. Fails the test if the kernel gives none: passing would mean nothing.
-pub fn ring(settings: &RingSettings) -> Ring {
+pub(super) fn ring(settings: &RingSettings) -> Ring {
     Ring::new(settings).unwrap_or_else(|error| {
         panic!("these tests need io_uring, which is unavailable here ({error}); a container must allow it")
     })
 }
 
 /// Two ends of a TCP connection: ours and the peer's.
-pub fn pair() -> (TcpStream, TcpStream) {
+pub(super) fn pair() -> (TcpStream, TcpStream) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     let (theirs, _) = listener.accept().unwrap();
@@ -37,7 +37,7 @@ pub fn pair() -> (TcpStream, TcpStream) {
 }
 
 /// Sends everything back until the other end closes.
-pub fn echo(mut peer: TcpStream) -> JoinHandle<()> {
+pub(super) fn echo(mut peer: TcpStream) -> JoinHandle<()> {
     thread::spawn(move || {
         let mut buffer = vec![0; 64 * 1024];
         while let Ok(length @ 1..) = peer.read(&mut buffer) {
@@ -48,12 +48,12 @@ pub fn echo(mut peer: TcpStream) -> JoinHandle<()> {
     })
 }
 
-pub fn next(ring: &mut Ring) -> (usize, Completion) {
+pub(super) fn next(ring: &mut Ring) -> (usize, Completion) {
     next_within(ring, PATIENCE).expect("nothing completed")
 }
 
 /// Waits for the next completion, at most `longest`.
-pub fn next_within(ring: &mut Ring, longest: Duration) -> Option<(usize, Completion)> {
+pub(super) fn next_within(ring: &mut Ring, longest: Duration) -> Option<(usize, Completion)> {
     let end = Instant::now() + longest;
     loop {
         if let Some(completion) = ring.next() {
@@ -65,7 +65,7 @@ pub fn next_within(ring: &mut Ring, longest: Duration) -> Option<(usize, Complet
 }
 
 /// The next completion that is not of a send.
-pub fn next_received(ring: &mut Ring) -> (usize, Completion) {
+pub(super) fn next_received(ring: &mut Ring) -> (usize, Completion) {
     loop {
         match next(ring) {
             (_, Completion::Sent(Ok(_))) => {}
@@ -75,7 +75,7 @@ pub fn next_received(ring: &mut Ring) -> (usize, Completion) {
 }
 
 /// What the next completion has received, which must be of this slot.
-pub fn received(ring: &mut Ring, slot: usize) -> Chunk {
+pub(super) fn received(ring: &mut Ring, slot: usize) -> Chunk {
     match next(ring) {
         (one, Completion::Received(chunk)) if one == slot => chunk,
         other => panic!("{other:?}"),
@@ -83,27 +83,27 @@ pub fn received(ring: &mut Ring, slot: usize) -> Chunk {
 }
 
 /// Puts one end of a new connection into a slot, and returns the other one.
-pub fn adopt(ring: &mut Ring, slot: usize) -> TcpStream {
+pub(super) fn adopt(ring: &mut Ring, slot: usize) -> TcpStream {
     let (ours, theirs) = pair();
     ring.adopt(slot, ours.into());
     theirs
 }
 
 /// Closes a connection with a reset.
-pub fn reset(peer: TcpStream) {
+pub(super) fn reset(peer: TcpStream) {
     SockRef::from(&peer)
         .set_linger(Some(Duration::ZERO))
         .unwrap();
 }
 
 /// Bytes that differ by position.
-pub fn pattern(length: usize, seed: u64) -> Vec<u8> {
+pub(super) fn pattern(length: usize, seed: u64) -> Vec<u8> {
     let mut random = fastrand::Rng::with_seed(seed);
     (0..length).map(|_| random.u8(..)).collect()
 }
 
 /// Reads everything from the peer until its connection ends, while the ring takes its turns: closes may take a few.
-pub fn read_to_end(ring: &mut Ring, peer: &mut TcpStream) -> Vec<u8> {
+pub(super) fn read_to_end(ring: &mut Ring, peer: &mut TcpStream) -> Vec<u8> {
     let end = Instant::now() + PATIENCE;
     let (mut all, mut buffer) = (Vec::new(), vec![0; 64 * 1024]);
     peer.set_nonblocking(true).unwrap();

@@ -17,7 +17,6 @@ fn flows_of(steps: &[Step], shape: LoadShape, duration: Duration) -> (LoadPlan, 
     (plan, counts)
 }
 
-/// A load of this number of them.
 fn of_number(steps: &[Step], shape: LoadShape, flows: u64) -> (LoadPlan, Counts) {
     let (mut plan, counts) = flows_of(steps, shape, HOUR);
     plan.load.requests = Some(flows);

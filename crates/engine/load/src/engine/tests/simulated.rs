@@ -12,34 +12,33 @@ use crate::engine::event_loop::{Chunk, ChunkBytes, SocketEvent};
 use crate::target::Endpoint;
 
 /// A part of a response, and how long after its request it arrives.
-pub struct ResponsePart {
-    pub after: Nanoseconds,
-    pub bytes: &'static [u8],
+pub(crate) struct ResponsePart {
+    pub(crate) after: Nanoseconds,
+    pub(crate) bytes: &'static [u8],
 }
 
 /// How long an attempt to connect takes, and how it ends.
 #[derive(Clone, Copy)]
-pub struct Connect {
-    pub after: Nanoseconds,
-    pub result: Result<(), Errno>,
+pub(crate) struct Connect {
+    pub(crate) after: Nanoseconds,
+    pub(crate) result: Result<(), Errno>,
 }
 
 /// A request that has arrived.
-pub struct Arrival<'a> {
+pub(crate) struct Arrival<'a> {
     /// How many arrived before it.
-    pub number: usize,
-    pub head: &'a str,
+    pub(crate) number: usize,
+    pub(crate) head: &'a str,
 }
 
 /// The server's response to each request, in parts.
-pub type Script = Box<dyn FnMut(&Arrival<'_>) -> Vec<ResponsePart>>;
+pub(crate) type Script = Box<dyn FnMut(&Arrival<'_>) -> Vec<ResponsePart>>;
 
 /// It sees no request before its connection is established, and responds as its script says.
-pub struct SimulatedServer {
+pub(crate) struct SimulatedServer {
     time: &'static AtomicU64,
     script: Script,
     connect: Option<Connect>,
-    /// When it is killed.
     killed: Nanoseconds,
     /// How many requests have arrived.
     requests: &'static AtomicU64,
@@ -64,7 +63,7 @@ const MOST_LOOKS: usize = 100_000;
 
 impl SimulatedServer {
     /// With the clock that it moves.
-    pub fn new(script: Script) -> (Self, Clock) {
+    pub(crate) fn new(script: Script) -> (Self, Clock) {
         let time: &'static AtomicU64 = Box::leak(Box::default());
         let server = Self {
             time,
@@ -85,17 +84,17 @@ impl SimulatedServer {
     }
 
     /// How many requests have arrived, also when the load has ended.
-    pub fn requests(&self) -> &'static AtomicU64 {
+    pub(crate) fn requests(&self) -> &'static AtomicU64 {
         self.requests
     }
 
     /// The same whose attempts to connect end so; `None` if they never end.
-    pub fn connecting(self, connect: Option<Connect>) -> Self {
+    pub(crate) fn connecting(self, connect: Option<Connect>) -> Self {
         Self { connect, ..self }
     }
 
     /// The same that is killed after this time: its connections are reset, and further ones refused.
-    pub fn killed(self, after: Nanoseconds) -> Self {
+    pub(crate) fn killed(self, after: Nanoseconds) -> Self {
         Self {
             killed: self.time.load(Relaxed) + after,
             ..self
@@ -112,7 +111,12 @@ impl SimulatedServer {
 /// What an event loop does.
 impl SimulatedServer {
     #[expect(clippy::unnecessary_wraps, reason = "as a real event loop has it")]
-    pub fn open(&mut self, slot: usize, _: &Endpoint, _: Option<SocketAddr>) -> io::Result<()> {
+    pub(crate) fn open(
+        &mut self,
+        slot: usize,
+        _: &Endpoint,
+        _: Option<SocketAddr>,
+    ) -> io::Result<()> {
         if self.is_killed() {
             self.cause(slot, 0, SimulatedEvent::Connected(Err(Errno::ECONNREFUSED)));
         } else if let Some(Connect { after, result }) = self.connect {
@@ -121,7 +125,7 @@ impl SimulatedServer {
         Ok(())
     }
 
-    pub fn close(&mut self, slot: usize) {
+    pub(crate) fn close(&mut self, slot: usize) {
         self.events.retain(|_, event| event.0 != slot);
         self.ready.retain(|event| event.0 != slot);
     }
@@ -139,7 +143,7 @@ impl SimulatedServer {
     }
 
     #[expect(clippy::unnecessary_wraps, reason = "as a real event loop has it")]
-    pub fn send(&mut self, slot: usize, bytes: &[u8]) -> Result<usize, Errno> {
+    pub(crate) fn send(&mut self, slot: usize, bytes: &[u8]) -> Result<usize, Errno> {
         if self.is_killed() {
             self.cause(slot, 0, SimulatedEvent::Reset);
             return Ok(bytes.len());
@@ -156,7 +160,7 @@ impl SimulatedServer {
 
     /// Time passes until the next event, at most `longest`.
     #[expect(clippy::unnecessary_wraps, reason = "as a real event loop has it")]
-    pub fn wait(&mut self, longest: Nanoseconds) -> Result<(), Errno> {
+    pub(crate) fn wait(&mut self, longest: Nanoseconds) -> Result<(), Errno> {
         self.looks = if longest == 0 { self.looks + 1 } else { 0 };
         let now = self.time.load(Relaxed);
         assert!(
@@ -184,7 +188,7 @@ impl SimulatedServer {
         Ok(())
     }
 
-    pub fn next(&mut self) -> Option<(usize, SocketEvent)> {
+    pub(crate) fn next(&mut self) -> Option<(usize, SocketEvent)> {
         let (slot, event) = self.ready.pop_front()?;
         let event = match event {
             SimulatedEvent::Connected(result) => SocketEvent::Connected(result),
@@ -201,17 +205,17 @@ impl SimulatedServer {
     }
 
     /// What arrived last.
-    pub fn received(&self) -> &[u8] {
+    pub(crate) fn received(&self) -> &[u8] {
         self.received
     }
 
-    pub fn was_idle(&self) -> bool {
+    pub(crate) fn was_idle(&self) -> bool {
         self.ready.is_empty()
     }
 
-    pub fn read_on(&mut self, _: usize, _: u64) {}
+    pub(crate) fn read_on(&mut self, _: usize, _: u64) {}
 
-    pub fn system_calls(&self) -> u64 {
+    pub(crate) fn system_calls(&self) -> u64 {
         0
     }
 }

@@ -41,7 +41,6 @@ const EVENTS_A_CLOCK: u32 = 8;
 /// How long before a due time busy-waiting starts, if requested: longer than a machine takes to wake up.
 const SPIN: Nanoseconds = 200_000;
 
-/// The result of one worker.
 #[derive(Debug)]
 pub(super) struct WorkerResult {
     pub(super) figures: Figures,
@@ -106,7 +105,6 @@ pub(super) struct Shared<'a> {
 pub(super) struct Share {
     /// The initial number.
     pub(super) connections: usize,
-    /// The most.
     pub(super) most_connections: usize,
     /// Streams beside them.
     pub(super) streams: usize,

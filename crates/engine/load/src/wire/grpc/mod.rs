@@ -14,7 +14,6 @@ pub const LONGEST_MESSAGE: u32 = 4 * 1024 * 1024;
 
 /// Why bytes are not a response to a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
 pub enum Malformed {
     #[error("a message has the compression flag {0}, although no compression was offered")]
     Compressed(u8),

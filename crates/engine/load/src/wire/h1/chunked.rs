@@ -15,13 +15,11 @@ const MAX_SIZE_LINE: u32 = 4096;
 pub(super) enum SizeLine {
     /// Before the first digit.
     Start,
-    /// In the digits.
     Digits,
     /// In whitespace after the digits. Tolerated even without an extension after it.
     Space,
     /// In the extensions, which are ignored.
     Extensions,
-    /// At the line feed.
     LineFeed,
 }
 

@@ -31,7 +31,7 @@ impl RequestKind {
     }
 
     /// Whether a response of that status turns the connection into a tunnel.
-    pub fn opens_tunnel(self, status: u16) -> bool {
+    pub(crate) fn opens_tunnel(self, status: u16) -> bool {
         self == Self::Connect && (200..300).contains(&status)
     }
 

@@ -21,7 +21,6 @@ use crate::wire::OtherProtocol;
 
 /// Why bytes are not an HTTP/1.1 response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
 pub enum Malformed {
     #[error("the response does not start with an HTTP/1.0 or HTTP/1.1 status line")]
     StatusLine,

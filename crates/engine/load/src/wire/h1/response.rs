@@ -88,7 +88,7 @@ impl ResponseReader {
     }
 
     /// Sets the kind of request that the next response belongs to.
-    pub fn responds_to(&mut self, kind: RequestKind) {
+    pub(crate) fn responds_to(&mut self, kind: RequestKind) {
         if self.kind != kind {
             self.kind = kind;
             self.last_head = LastHead::default();

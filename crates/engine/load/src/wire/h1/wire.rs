@@ -63,7 +63,7 @@ impl<'a> H1Wire<'a> {
     }
 
     /// Also keeps each body of up to `most` bytes until the next response begins; `None` keeps none.
-    pub fn keeping_bodies(mut self, most: Option<usize>) -> Self {
+    pub(crate) fn keeping_bodies(mut self, most: Option<usize>) -> Self {
         self.short_body = most.map(|most| ShortBody {
             bytes: Vec::with_capacity(most),
             limit: BodyLimit(most),

@@ -25,7 +25,7 @@ impl FrameReader {
     }
 
     /// Whether a frame has begun but not ended.
-    pub fn in_frame(&self) -> bool {
+    pub(crate) fn in_frame(&self) -> bool {
         !self.partial.is_empty() && !self.was_returned
     }
 

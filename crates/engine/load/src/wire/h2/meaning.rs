@@ -112,7 +112,6 @@ pub(super) struct BlockReader {
 /// Longer blocks are decoded every time: each connection keeps two.
 const LONGEST_KEPT_BLOCK: usize = 1024;
 
-/// A block and its meaning.
 #[derive(Debug, Default)]
 struct LastBlock {
     bytes: Vec<u8>,

@@ -33,7 +33,6 @@ use crate::wire::{Fault, OtherProtocol};
 
 /// Why bytes are not what an HTTP/2 server may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
 pub enum Malformed {
     #[error("the server did not start with a SETTINGS frame: it may not support HTTP/2")]
     NotHttp2,

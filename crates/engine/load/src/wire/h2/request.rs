@@ -140,7 +140,6 @@ impl StreamRequest {
         self.method.as_str()
     }
 
-    /// The path.
     pub fn path(&self) -> &str {
         &self.path
     }
@@ -151,7 +150,7 @@ impl StreamRequest {
     }
 
     /// The kind of the gRPC call, if it is one.
-    pub fn call_kind(&self) -> Option<CallKind> {
+    pub(crate) fn call_kind(&self) -> Option<CallKind> {
         self.call
     }
 

@@ -28,7 +28,6 @@ impl ShortBodies {
         memory
     }
 
-    /// Adds a piece to a body.
     pub(super) fn add(&self, body: &mut Vec<u8>, piece: &[u8]) {
         self.limit.add(body, piece);
     }

@@ -10,10 +10,8 @@ use super::flow::ReceiveWindow;
 use super::outgoing::Outgoing;
 use super::response::ResponseReader;
 
-/// A request on its stream.
 #[derive(Debug)]
 pub(super) enum StreamRequestRef<'a> {
-    /// One of the set.
     OfSet(&'a StreamRequest),
     /// One that belongs to the stream alone.
     Own(Box<StreamRequest>),

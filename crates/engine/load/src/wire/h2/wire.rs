@@ -33,7 +33,7 @@ impl<'a> H2Wire<'a> {
     }
 
     /// Also keeps each body of up to `most` bytes until the next response ends; `None` keeps none.
-    pub fn keeping_bodies(mut self, most: Option<usize>) -> Self {
+    pub(crate) fn keeping_bodies(mut self, most: Option<usize>) -> Self {
         self.connection.short_bodies = most.map(ShortBodies::new);
         self
     }

@@ -13,7 +13,6 @@ use crate::tls::is_authority;
 
 /// Why there is no TLS connection, or none any more.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "documented by the messages")]
 pub enum Failure {
     #[error("the server does not speak TLS{}", if *is_http { ": it responds with plain HTTP" } else { "" })]
     NotTls { is_http: bool },

@@ -19,7 +19,6 @@ use crate::tls::TlsVersion;
 /// What client and server agreed on in a handshake.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Agreement {
-    /// The version of TLS.
     pub version: TlsVersion,
     /// The IANA name of the cipher suite.
     pub cipher_suite: &'static str,

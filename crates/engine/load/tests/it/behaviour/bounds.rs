@@ -25,7 +25,6 @@ fn rate(arrivals: Arrivals, burst: u64, stages: &str) -> LoadShape {
     })
 }
 
-/// The largest load of each shape.
 fn largest() -> [LoadShape; 8] {
     let think_time = Seconds(Duration::from_micros(1));
     [

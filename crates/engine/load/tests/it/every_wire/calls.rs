@@ -10,7 +10,7 @@ use super::{GRPC, REQUESTS, over_each, plan};
 use crate::plans::load;
 
 /// The method whose response has the first message of the request only.
-pub const FIRST_ONLY: &str = "/test.Echo/First";
+pub(super) const FIRST_ONLY: &str = "/test.Echo/First";
 /// The method whose response has all messages of the request.
 const EACH: &str = "/test.Echo/Each";
 const KINDS: [CallKind; 4] = [
@@ -23,13 +23,13 @@ const KINDS: [CallKind; 4] = [
 const MESSAGES: u64 = 3;
 
 /// What precedes a message: it is not compressed, and has this length.
-pub fn prefix(length: usize) -> [u8; 5] {
+pub(super) fn prefix(length: usize) -> [u8; 5] {
     let [a, b, c, d] = u32::try_from(length).unwrap().to_be_bytes();
     [0, a, b, c, d]
 }
 
 /// The messages of a request, each with its prefix.
-pub fn messages(mut body: Bytes) -> Vec<Bytes> {
+pub(super) fn messages(mut body: Bytes) -> Vec<Bytes> {
     let mut messages = Vec::new();
     while !body.is_empty() {
         let length = (&body[1..5]).get_u32() as usize;
@@ -39,7 +39,7 @@ pub fn messages(mut body: Bytes) -> Vec<Bytes> {
 }
 
 /// A call to that server.
-pub fn call(
+pub(super) fn call(
     server: &CountingServer,
     protocol: Protocol,
     (kind, path): (CallKind, &str),

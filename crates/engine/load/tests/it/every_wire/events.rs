@@ -15,13 +15,13 @@ use super::calls::prefix;
 use super::server::Counts;
 
 /// Before the first event of a response, and between two of its events.
-pub const GAP: Duration = Duration::from_millis(5);
+pub(super) const GAP: Duration = Duration::from_millis(5);
 /// Every tenth event, the first included, is longer than a frame of HTTP/2, a record of TLS and the initial window of
 /// a stream.
 const LONG: usize = 70_000;
 
 /// The body: each event comes in two pieces that split the name of a field, or the length of a message.
-pub struct EventBody {
+pub(super) struct EventBody {
     number: u64,
     events: u64,
     /// Whether the events are the messages of a call.
@@ -33,7 +33,7 @@ pub struct EventBody {
 }
 
 impl EventBody {
-    pub fn of(events: u64, is_grpc: bool, counts: Arc<Counts>) -> Self {
+    pub(super) fn of(events: u64, is_grpc: bool, counts: Arc<Counts>) -> Self {
         Self {
             number: 0,
             events,

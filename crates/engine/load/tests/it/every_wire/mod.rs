@@ -5,7 +5,7 @@ mod calls;
 mod events;
 mod flows;
 mod freezes;
-pub mod server;
+pub(crate) mod server;
 mod streams;
 
 use std::thread;

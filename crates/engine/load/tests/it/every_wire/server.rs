@@ -27,24 +27,23 @@ use super::calls::{FIRST_ONLY, messages};
 use super::events::EventBody;
 
 /// How long the server freezes.
-pub const FREEZE: Duration = Duration::from_millis(300);
+pub(crate) const FREEZE: Duration = Duration::from_millis(300);
 
-pub type ResponseBody = BoxBody<Bytes, Infallible>;
+pub(crate) type ResponseBody = BoxBody<Bytes, Infallible>;
 
 /// The server; it stops when it is dropped.
-pub struct CountingServer {
+pub(crate) struct CountingServer {
     address: SocketAddr,
     counts: Arc<Counts>,
     certificate: Certificate,
     _runtime: Runtime,
 }
 
-/// What it has counted.
 #[derive(Default)]
-pub struct Counts {
+pub(crate) struct Counts {
     requests: AtomicU64,
     /// Events, or messages of a stream, whose sending has begun.
-    pub events: AtomicU64,
+    pub(crate) events: AtomicU64,
     /// Messages received in requests.
     messages: AtomicU64,
     /// When the freeze ends, once it has begun.
@@ -54,7 +53,7 @@ pub struct Counts {
 }
 
 impl CountingServer {
-    pub fn start(protocol: Protocol) -> Self {
+    pub(crate) fn start(protocol: Protocol) -> Self {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_io()
@@ -74,32 +73,32 @@ impl CountingServer {
         }
     }
 
-    pub fn address(&self) -> SocketAddr {
+    pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// The PEM file of its certificate.
-    pub fn certificate(&self) -> PathBuf {
+    pub(crate) fn certificate(&self) -> PathBuf {
         self.certificate.path("cert.pem")
     }
 
     /// How many requests it has received.
-    pub fn requests(&self) -> u64 {
+    pub(crate) fn requests(&self) -> u64 {
         self.counts.requests.load(Relaxed)
     }
 
     /// The targets of requests that belong to flows (`/flow/…`), in the order received, since this was called last.
-    pub fn take_targets(&self) -> Vec<String> {
+    pub(crate) fn take_targets(&self) -> Vec<String> {
         std::mem::take(&mut self.counts.targets.lock().unwrap())
     }
 
     /// How many events it has sent, or begun to send.
-    pub fn events(&self) -> u64 {
+    pub(crate) fn events(&self) -> u64 {
         self.counts.events.load(Relaxed)
     }
 
     /// How many messages it has received in calls.
-    pub fn messages(&self) -> u64 {
+    pub(crate) fn messages(&self) -> u64 {
         self.counts.messages.load(Relaxed)
     }
 }
@@ -122,7 +121,7 @@ impl Counts {
 }
 
 /// Responds to the requests of that protocol, as long as the runtime runs.
-pub fn serve<F>(
+pub(crate) fn serve<F>(
     runtime: &Runtime,
     protocol: Protocol,
     certificate: &Certificate,

@@ -18,7 +18,10 @@ use tokio::sync::oneshot;
 use crate::every_wire::server;
 
 /// Starts a server that ends with the test process, and collects the fate of each request.
-pub fn serve(script: &Script, protocol: Protocol) -> (SocketAddr, Arc<Mutex<Vec<Responded>>>) {
+pub(super) fn serve(
+    script: &Script,
+    protocol: Protocol,
+) -> (SocketAddr, Arc<Mutex<Vec<Responded>>>) {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_io()

@@ -19,12 +19,12 @@ use super::peer::{Certificate, client, response, server, server_of, trusted};
 use crate::plans::{assert_outcome, even, load};
 
 /// Far more than these loads need.
-pub const BOUNDED: Duration = Duration::from_secs(60);
+pub(super) const BOUNDED: Duration = Duration::from_secs(60);
 
-pub type TlsStream = StreamOwned<ServerConnection, std::net::TcpStream>;
+pub(super) type TlsStream = StreamOwned<ServerConnection, std::net::TcpStream>;
 
 /// Converses over each connection in a thread of its own until the test ends. An error is the end of a connection.
-pub fn serve(
+pub(super) fn serve(
     config: ServerConfig,
     converse: impl Fn(TlsStream) -> io::Result<()> + Clone + Send + 'static,
 ) -> SocketAddr {
@@ -36,7 +36,7 @@ pub fn serve(
 }
 
 /// Runs a load by each event loop, which must end by itself.
-pub fn by_each_loop(plan: impl Fn() -> LoadPlan) -> [LoadResult; 2] {
+pub(super) fn by_each_loop(plan: impl Fn() -> LoadPlan) -> [LoadResult; 2] {
     [EventLoopChoice::Epoll, EventLoopChoice::IoUring].map(|event_loop| {
         let mut plan = plan().with(|plan| plan.here.event_loop = event_loop);
         plan.load.duration = plan.load.duration.or(Some(Seconds(BOUNDED)));
@@ -137,7 +137,7 @@ fn serve_late(config: ServerConfig, handshake: Duration, each: Duration) -> Sock
 }
 
 /// One connection to that server, which proves nothing of itself.
-pub fn anonymous(certificate: &Certificate, address: SocketAddr) -> LoadPlan {
+pub(super) fn anonymous(certificate: &Certificate, address: SocketAddr) -> LoadPlan {
     LoadPlan::new(address.into(), "http://localhost/", request("GET", b"")).with(|plan| {
         plan.load.connections = 1;
         plan.load.max_connections = Some(1);

@@ -8,7 +8,7 @@ use prony_load::tls::{Identity, Offer, TlsClient, TlsSettings, Trust};
 use prony_load::wire::h1::H1Wire;
 use prony_load::wire::tls::{Channel, Failure};
 use prony_load::wire::{End, Fault, OnClose, Which, Wire};
-pub use prony_testkit::certificate::Certificate;
+pub(super) use prony_testkit::certificate::Certificate;
 use prony_testkit::tls_server;
 use prony_traffic::{Collect, HttpVersion};
 use rcgen::{CertificateParams, KeyPair};
@@ -16,16 +16,16 @@ use rustls::server::ServerConfig;
 use rustls::{ServerConnection, SupportedProtocolVersion};
 
 /// A certificate for `localhost` that `change` changes before it is signed.
-pub fn changed(change: impl FnOnce(&mut CertificateParams)) -> Certificate {
+pub(super) fn changed(change: impl FnOnce(&mut CertificateParams)) -> Certificate {
     Certificate::of(&KeyPair::generate().unwrap(), &["localhost"], change)
 }
 
-pub fn named(names: &[&str]) -> Certificate {
+pub(super) fn named(names: &[&str]) -> Certificate {
     Certificate::of(&KeyPair::generate().unwrap(), names, |_| {})
 }
 
 /// The settings of a client that trusts this certificate.
-pub fn trusted(certificate: &Certificate) -> TlsSettings {
+pub(super) fn trusted(certificate: &Certificate) -> TlsSettings {
     TlsSettings {
         trust: Trust::File(certificate.path("cert.pem")),
         ..TlsSettings::default()
@@ -33,14 +33,14 @@ pub fn trusted(certificate: &Certificate) -> TlsSettings {
 }
 
 /// The settings of a client that trusts any certificate.
-pub fn trusts_any() -> TlsSettings {
+pub(super) fn trusts_any() -> TlsSettings {
     TlsSettings {
         trust: Trust::Any,
         ..TlsSettings::default()
     }
 }
 
-pub fn identity(certificate: &Certificate) -> Identity {
+pub(super) fn identity(certificate: &Certificate) -> Identity {
     Identity {
         certificates: certificate.path("cert.pem"),
         key: certificate.path("key.pem"),
@@ -48,12 +48,12 @@ pub fn identity(certificate: &Certificate) -> Identity {
 }
 
 /// The configuration of a server that presents this certificate.
-pub fn server(certificate: &Certificate) -> ServerConfig {
+pub(super) fn server(certificate: &Certificate) -> ServerConfig {
     server_of(certificate, rustls::ALL_VERSIONS, None)
 }
 
 /// A server of some versions, which requires that client certificate.
-pub fn server_of(
+pub(super) fn server_of(
     certificate: &Certificate,
     versions: &[&'static SupportedProtocolVersion],
     client: Option<&Certificate>,
@@ -63,27 +63,27 @@ pub fn server_of(
     config
 }
 
-pub fn client(settings: &TlsSettings) -> TlsClient {
+pub(super) fn client(settings: &TlsSettings) -> TlsClient {
     let offer = Offer::Only(HttpVersion::Http1);
     settings.client("localhost", offer).unwrap()
 }
 
 /// The only request of the client. It lives as long as the test's process.
-pub fn request_with(body: &[u8]) -> &'static [Request] {
+pub(super) fn request_with(body: &[u8]) -> &'static [Request] {
     let url = "http://localhost/".parse().unwrap();
     let request = Request::new("POST", &url, &[], body).unwrap();
     Box::leak(Box::new([request]))
 }
 
 /// The server's side.
-pub struct Server {
-    pub tls: ServerConnection,
+pub(super) struct Server {
+    pub(crate) tls: ServerConnection,
     /// The decrypted bytes that it received.
-    pub received: Vec<u8>,
+    pub(crate) received: Vec<u8>,
 }
 
 impl Server {
-    pub fn new(config: &Arc<ServerConfig>) -> Self {
+    pub(super) fn new(config: &Arc<ServerConfig>) -> Self {
         let mut tls = ServerConnection::new(config.clone()).unwrap();
         tls.set_buffer_limit(None);
         Self {
@@ -93,7 +93,7 @@ impl Server {
     }
 
     /// Takes ciphertext, and decrypts it.
-    pub fn take(&mut self, mut bytes: &[u8]) -> Result<(), rustls::Error> {
+    pub(super) fn take(&mut self, mut bytes: &[u8]) -> Result<(), rustls::Error> {
         while !bytes.is_empty() {
             self.tls.read_tls(&mut bytes).unwrap();
             let state = self.tls.process_new_packets()?;
@@ -104,12 +104,12 @@ impl Server {
         Ok(())
     }
 
-    pub fn send(&mut self, plaintext: &[u8]) {
+    pub(super) fn send(&mut self, plaintext: &[u8]) {
         self.tls.writer().write_all(plaintext).unwrap();
     }
 
     /// The ciphertext to send.
-    pub fn unsent(&mut self) -> Vec<u8> {
+    pub(super) fn unsent(&mut self) -> Vec<u8> {
         let mut bytes = Vec::new();
         while self.tls.wants_write() {
             self.tls.write_tls(&mut bytes).unwrap();
@@ -122,24 +122,27 @@ impl Server {
 type Received = (u16, Vec<u8>);
 
 /// Client and server.
-pub struct Pair<W: Wire = H1Wire<'static>> {
-    pub channel: Channel<W>,
-    pub server: Server,
+pub(super) struct Pair<W: Wire = H1Wire<'static>> {
+    pub(crate) channel: Channel<W>,
+    pub(crate) server: Server,
 }
 
 impl Pair {
-    pub fn new(settings: &TlsSettings, config: ServerConfig) -> Self {
+    pub(super) fn new(settings: &TlsSettings, config: ServerConfig) -> Self {
         Self::requesting(b"", settings, config)
     }
 
     /// The client's requests have that body.
-    pub fn requesting(body: &[u8], settings: &TlsSettings, config: ServerConfig) -> Self {
+    pub(super) fn requesting(body: &[u8], settings: &TlsSettings, config: ServerConfig) -> Self {
         let wire = H1Wire::new(request_with(body), false);
         Self::of(wire, &client(settings), Some(HttpVersion::Http1), config)
     }
 
     /// The client trusts that certificate of the server, which supports that version alone. They have shaken hands.
-    pub fn shaken(certificate: &Certificate, version: &'static SupportedProtocolVersion) -> Self {
+    pub(super) fn shaken(
+        certificate: &Certificate,
+        version: &'static SupportedProtocolVersion,
+    ) -> Self {
         let config = server_of(certificate, &[version], None);
         let mut pair = Self::new(&trusted(certificate), config);
         pair.shake().unwrap();
@@ -148,7 +151,7 @@ impl Pair {
 }
 
 impl<W: Wire> Pair<W> {
-    pub fn of(
+    pub(super) fn of(
         wire: W,
         client: &TlsClient,
         speaks: Option<HttpVersion>,
@@ -161,7 +164,7 @@ impl<W: Wire> Pair<W> {
     }
 
     /// Sends all that the client has to send. Returns how many bytes that were.
-    pub fn send(&mut self) -> Result<usize, rustls::Error> {
+    pub(super) fn send(&mut self) -> Result<usize, rustls::Error> {
         let mut sent = 0;
         loop {
             let unsent = self.channel.unsent();
@@ -177,7 +180,7 @@ impl<W: Wire> Pair<W> {
     }
 
     /// Lets the client eat all of `bytes`, and returns the responses that ended.
-    pub fn eat(&mut self, bytes: &[u8]) -> Result<Vec<Received>, Fault> {
+    pub(super) fn eat(&mut self, bytes: &[u8]) -> Result<Vec<Received>, Fault> {
         let (mut at, mut responses) = (0, Vec::new());
         loop {
             let mut collect = Collect::default();
@@ -201,13 +204,13 @@ impl<W: Wire> Pair<W> {
     }
 
     /// The same with all that the server has to send.
-    pub fn receive(&mut self) -> Result<Vec<Received>, Fault> {
+    pub(super) fn receive(&mut self) -> Result<Vec<Received>, Fault> {
         let bytes = self.server.unsent();
         self.eat(&bytes)
     }
 
     /// Shakes hands, and returns why that failed.
-    pub fn shake(&mut self) -> Result<(), Fault> {
+    pub(super) fn shake(&mut self) -> Result<(), Fault> {
         assert!(!self.channel.is_ready());
         assert_eq!(self.channel.handshake(), None);
         for _ in 0..8 {
@@ -220,13 +223,13 @@ impl<W: Wire> Pair<W> {
     }
 
     /// The client sends a request.
-    pub fn request(&mut self) {
+    pub(super) fn request(&mut self) {
         self.channel.request(Which::default());
         self.send().unwrap();
     }
 
     /// A request, and its response with that body.
-    pub fn exchange(&mut self, body: &[u8]) {
+    pub(super) fn exchange(&mut self, body: &[u8]) {
         self.server.received.clear();
         self.request();
         assert!(self.server.received.starts_with(b"POST / HTTP/1.1\r\n"));
@@ -236,25 +239,25 @@ impl<W: Wire> Pair<W> {
 }
 
 /// The failure of a handshake with these configurations.
-pub fn failure(settings: &TlsSettings, config: ServerConfig) -> Failure {
+pub(super) fn failure(settings: &TlsSettings, config: ServerConfig) -> Failure {
     tls_failure(Pair::new(settings, config).shake().unwrap_err())
 }
 
-pub fn tls_failure(fault: Fault) -> Failure {
+pub(super) fn tls_failure(fault: Fault) -> Failure {
     match fault {
         Fault::Tls(failure) => failure,
         fault => panic!("{fault:?}"),
     }
 }
 
-pub fn failed_close(on_close: OnClose) -> Failure {
+pub(super) fn failed_close(on_close: OnClose) -> Failure {
     match on_close {
         OnClose::Failed(fault) => tls_failure(fault),
         on_close => panic!("{on_close:?}"),
     }
 }
 
-pub fn response(body: &[u8]) -> Vec<u8> {
+pub(super) fn response(body: &[u8]) -> Vec<u8> {
     let head = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n", body.len());
     [head.as_bytes(), body].concat()
 }

@@ -14,11 +14,11 @@ const SUITES: [&str; 2] = [
     "TLS_CHACHA20_POLY1305_SHA256",
     "ECDHE-ECDSA-CHACHA20-POLY1305",
 ];
-pub const INTERNAL_ERROR: &[u8] = &[2, 80];
-pub const HELLO_REQUEST: &[u8] = &[0; 4];
+pub(super) const INTERNAL_ERROR: &[u8] = &[2, 80];
+pub(super) const HELLO_REQUEST: &[u8] = &[0; 4];
 
 /// Takes the place of a server after its handshake.
-pub struct Sealer {
+pub(super) struct Sealer {
     cipher: Box<dyn MessageEncrypter>, // typos:ignore-line
     /// Of the next record.
     number: u64,
@@ -26,7 +26,7 @@ pub struct Sealer {
 
 impl Sealer {
     /// The settings of a client whose server a `Sealer` can replace.
-    pub fn client(certificate: &Certificate) -> TlsSettings {
+    pub(super) fn client(certificate: &Certificate) -> TlsSettings {
         TlsSettings {
             cipher_suites: SUITES.map(Into::into).into(),
             ..trusted(certificate)
@@ -34,7 +34,7 @@ impl Sealer {
     }
 
     /// A server to which this can be done.
-    pub fn server(
+    pub(super) fn server(
         certificate: &Certificate,
         version: &'static SupportedProtocolVersion,
     ) -> ServerConfig {
@@ -44,7 +44,7 @@ impl Sealer {
     }
 
     /// Continues with the keys of that server.
-    pub fn of(server: ServerConnection) -> Self {
+    pub(super) fn of(server: ServerConnection) -> Self {
         let suite = server.negotiated_cipher_suite().unwrap();
         let secrets = server.dangerous_extract_secrets().unwrap();
         let (number, ConnectionTrafficSecrets::Chacha20Poly1305 { key, iv }) = secrets.tx else {
@@ -57,7 +57,7 @@ impl Sealer {
         Self { cipher, number }
     }
 
-    pub fn seal(&mut self, typ: ContentType, payload: &[u8]) -> Vec<u8> {
+    pub(super) fn seal(&mut self, typ: ContentType, payload: &[u8]) -> Vec<u8> {
         let message = OutboundPlainMessage {
             typ,
             version: ProtocolVersion::TLSv1_2,

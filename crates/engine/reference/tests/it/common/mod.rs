@@ -11,16 +11,16 @@ use prony_reference::{Config, Server, Work};
 use tempfile::NamedTempFile;
 
 /// Long enough for any response; a server that never responds fails the test.
-pub const PATIENCE: Duration = prony_testkit::PATIENCE;
+pub(crate) const PATIENCE: Duration = prony_testkit::PATIENCE;
 
-pub const HELLO: &str = "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n";
+pub(crate) const HELLO: &str = "GET /hello HTTP/1.1\r\nHost: a\r\n\r\n";
 
-pub struct Running {
-    pub address: SocketAddr,
+pub(crate) struct Running {
+    pub(crate) address: SocketAddr,
     log: NamedTempFile,
 }
 
-pub fn config(cpus: usize) -> Config {
+pub(crate) fn config(cpus: usize) -> Config {
     Config {
         host: "127.0.0.1".to_owned(),
         port: 0,
@@ -31,20 +31,20 @@ pub fn config(cpus: usize) -> Config {
     }
 }
 
-pub fn assets() -> PathBuf {
+pub(crate) fn assets() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../workloads/assets")
 }
 
-pub fn asset(name: &str) -> String {
+pub(crate) fn asset(name: &str) -> String {
     std::fs::read_to_string(assets().join(name)).unwrap()
 }
 
 /// Starts a server; its threads end with the test process.
-pub fn start(cpus: usize) -> Running {
+pub(crate) fn start(cpus: usize) -> Running {
     start_with(&config(cpus))
 }
 
-pub fn start_with(config: &Config) -> Running {
+pub(crate) fn start_with(config: &Config) -> Running {
     let server = Server::bind(config).unwrap();
     let address = server.address();
     let log = NamedTempFile::new().unwrap();
@@ -54,29 +54,29 @@ pub fn start_with(config: &Config) -> Running {
 }
 
 impl Running {
-    pub fn connect(&self) -> Client {
+    pub(crate) fn connect(&self) -> Client {
         Client::connect(self.address)
     }
 
-    pub fn log(&self) -> String {
+    pub(crate) fn log(&self) -> String {
         std::fs::read_to_string(self.log.path()).unwrap()
     }
 }
 
-pub struct Client<S = TcpStream> {
-    pub socket: S,
+pub(crate) struct Client<S = TcpStream> {
+    pub(crate) socket: S,
     input: Vec<u8>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub struct Response {
-    pub status: u16,
-    pub head: String,
-    pub body: String,
+pub(crate) struct Response {
+    pub(crate) status: u16,
+    pub(crate) head: String,
+    pub(crate) body: String,
 }
 
 impl Response {
-    pub fn field(&self, name: &str) -> Option<&str> {
+    pub(crate) fn field(&self, name: &str) -> Option<&str> {
         self.head.lines().skip(1).find_map(|line| {
             let (field, value) = line.split_once(':')?;
             field.eq_ignore_ascii_case(name).then(|| value.trim())
@@ -85,7 +85,7 @@ impl Response {
 }
 
 impl Client {
-    pub fn connect(address: SocketAddr) -> Self {
+    pub(crate) fn connect(address: SocketAddr) -> Self {
         let socket = TcpStream::connect(address).unwrap();
         socket.set_nodelay(true).unwrap();
         socket.set_read_timeout(Some(PATIENCE)).unwrap();
@@ -95,21 +95,21 @@ impl Client {
 }
 
 impl<S: Read + Write> Client<S> {
-    pub fn over(socket: S) -> Self {
+    pub(crate) fn over(socket: S) -> Self {
         let input = Vec::new();
         Self { socket, input }
     }
 
-    pub fn send(&mut self, bytes: impl AsRef<[u8]>) {
+    pub(crate) fn send(&mut self, bytes: impl AsRef<[u8]>) {
         self.socket.write_all(bytes.as_ref()).unwrap();
     }
 
-    pub fn get(&mut self, path: &str) -> Response {
+    pub(crate) fn get(&mut self, path: &str) -> Response {
         self.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n"));
         self.response()
     }
 
-    pub fn response(&mut self) -> Response {
+    pub(crate) fn response(&mut self) -> Response {
         let mut response = self.head();
         let length: usize = response.field("content-length").unwrap().parse().unwrap();
         while self.input.len() < length {
@@ -120,7 +120,7 @@ impl<S: Read + Write> Client<S> {
     }
 
     /// The head of a response; its body is left.
-    pub fn head(&mut self) -> Response {
+    pub(crate) fn head(&mut self) -> Response {
         let end = loop {
             match self.input.windows(4).position(|bytes| bytes == b"\r\n\r\n") {
                 Some(at) => break at + 4,
@@ -137,11 +137,11 @@ impl<S: Read + Write> Client<S> {
     }
 
     /// Whether the connection ends here, without further bytes.
-    pub fn has_ended(&mut self) -> bool {
+    pub(crate) fn has_ended(&mut self) -> bool {
         self.input.is_empty() && !self.receive()
     }
 
-    pub fn rest(&mut self) -> Vec<u8> {
+    pub(crate) fn rest(&mut self) -> Vec<u8> {
         while self.receive() {}
         std::mem::take(&mut self.input)
     }
@@ -155,7 +155,7 @@ impl<S: Read + Write> Client<S> {
 }
 
 /// Each fixed path with its media type and body.
-pub fn workloads() -> [(&'static str, &'static str, String); 6] {
+pub(crate) fn workloads() -> [(&'static str, &'static str, String); 6] {
     let (page, page_20k) = (asset("page-100k.html"), asset("page-20k.html"));
     assert_eq!((page.len(), page_20k.len()), (102_400, 20_480));
     let html = "text/html; charset=utf-8";

@@ -21,7 +21,6 @@ impl Variables {
         name
     }
 
-    /// The name of a file.
     pub(super) fn file(&mut self, of: &str) -> String {
         self.named(&format!("{of}_file"), "a file that is sent")
     }

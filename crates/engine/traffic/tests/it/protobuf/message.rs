@@ -207,7 +207,6 @@ fn what_is_no_message_is_refused() {
     }
 }
 
-/// The JSON of items.
 fn items() -> impl Strategy<Value = serde_json::Value> {
     use serde_json::json;
     let scalars = any::<(i32, i64, bool, String, Option<String>, u64)>();

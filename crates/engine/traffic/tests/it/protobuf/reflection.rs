@@ -19,7 +19,6 @@ struct Server {
     files: HashMap<String, Vec<u8>>,
     request: MessageDescriptor,
     response: MessageDescriptor,
-    /// The method that it has.
     method: &'static str,
     calls: Vec<String>,
 }

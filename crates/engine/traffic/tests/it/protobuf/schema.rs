@@ -11,7 +11,6 @@ use prony_traffic::protobuf::Schema;
 use crate::protobuf::hostile::{descriptor_set, without_file};
 use crate::protobuf::{assert_same, compile, protos, shop};
 
-/// A folder with files.
 fn folder(files: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in files {

@@ -42,7 +42,6 @@ fn in_folder(folder: &Path) -> Sources {
     sources
 }
 
-/// Sources with what this adds.
 fn sources(add: impl FnOnce(&mut Sources) -> Result<(), SourcesError>) -> Sources {
     let mut sources = Sources::default();
     add(&mut sources).unwrap();

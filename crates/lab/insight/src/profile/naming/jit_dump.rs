@@ -67,7 +67,6 @@ pub(crate) fn names(dump: impl Read, addresses: &[u64]) -> io::Result<Vec<Option
     Ok(names)
 }
 
-/// Opens a dump.
 pub(crate) fn open(pid: i32) -> io::Result<File> {
     let path = paths(pid).into_iter().next();
     File::open(path.ok_or(io::ErrorKind::NotFound)?)

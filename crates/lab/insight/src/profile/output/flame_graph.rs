@@ -14,10 +14,8 @@ use super::seconds_per_unit;
 /// Why there is no flame graph.
 #[derive(Debug, thiserror::Error)]
 pub enum FlameGraphError {
-    /// The profile has no stacks.
     #[error("the profile has no samples")]
     Empty,
-    /// The graph could not be drawn.
     #[error("the flame graph could not be drawn: {0}")]
     Drawing(#[from] io::Error),
 }

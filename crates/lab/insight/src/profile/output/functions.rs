@@ -17,9 +17,9 @@ pub struct FunctionShare {
     /// The share in the function and in what it calls. A function that calls itself counts once.
     pub total_share: f64,
     /// Seconds for each request (or event) in the function itself.
-    pub self_per_unit_s: f64,
+    pub(crate) self_per_unit_s: f64,
     /// Seconds for each request (or event) in the function and in what it calls.
-    pub total_per_unit_s: f64,
+    pub(crate) total_per_unit_s: f64,
 }
 
 /// How much more or less time a function itself uses for each request (or event).

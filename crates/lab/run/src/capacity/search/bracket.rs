@@ -13,7 +13,7 @@ const WIDEST_STEP: f64 = std::f64::consts::LN_2;
 ///
 /// All distances are between logarithms: a step is a share of the rate.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Bracket {
+pub(super) struct Bracket {
     start: f64,
     /// The next step outwards, while one end is unknown. It doubles with every step in one direction.
     step: f64,
@@ -27,16 +27,16 @@ pub struct Bracket {
 
 /// A rate that failed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Upper {
+pub(super) struct Upper {
     /// In requests per second.
-    pub rate: f64,
+    pub(crate) rate: f64,
     /// Whether the generator failed to reach it, twice.
-    pub limited: bool,
+    pub(crate) limited: bool,
 }
 
 /// How a bisection ended.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Closed {
+pub(super) enum Closed {
     /// The server sustains the one rate and not the other, and they are close together.
     Found {
         /// The rate that it sustains.
@@ -58,7 +58,7 @@ pub enum Closed {
 impl Bracket {
     /// Begins at a rate, steps outwards by at least this share (0.04 for 4 %), and ends when the bracket
     /// is as narrow as `resolution` (a share).
-    pub fn new(start: f64, step: f64, resolution: f64) -> Self {
+    pub(super) fn new(start: f64, step: f64, resolution: f64) -> Self {
         Self {
             start: start.clamp(LEAST_RATE, MOST_RATE),
             step: step.ln_1p().min(WIDEST_STEP),
@@ -70,7 +70,7 @@ impl Bracket {
     }
 
     /// The rate to try next, or the result.
-    pub fn next(&self) -> Result<f64, Closed> {
+    pub(super) fn next(&self) -> Result<f64, Closed> {
         if let Some(rate) = self.again {
             return Ok(rate);
         }
@@ -94,7 +94,7 @@ impl Bracket {
     }
 
     /// Records the result of that rate.
-    pub fn tried(&mut self, rate: f64, outcome: Tried) {
+    pub(super) fn tried(&mut self, rate: f64, outcome: Tried) {
         let was_open = self.held.is_none() || self.upper.is_none();
         let is_second = self.again.is_some();
         match outcome {
@@ -115,7 +115,7 @@ impl Bracket {
     }
 
     /// The highest rate that was sustained, and the lowest that was not, so far.
-    pub fn ends(&self) -> (Option<f64>, Option<Upper>) {
+    pub(super) fn ends(&self) -> (Option<f64>, Option<Upper>) {
         (self.held, self.upper)
     }
 }

@@ -7,27 +7,27 @@ const TIMES: [u32; 2] = [3, 4];
 
 /// A rate, and whether the server is expected to sustain it or to fail.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Expected {
+pub(super) struct Expected {
     /// In requests per second.
-    pub rate: f64,
+    pub(crate) rate: f64,
     /// The expectation.
-    pub verdict: Tried,
+    pub(crate) verdict: Tried,
 }
 
 /// The result of testing an expectation.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Decided {
+pub(super) struct Decided {
     /// The expectation.
-    pub expected: Expected,
+    pub(crate) expected: Expected,
     /// Whether the tries agree with it.
-    pub stands: bool,
+    pub(crate) stands: bool,
     /// Whether any try did more than not contradict it: inconclusive tries count as agreement, but show nothing.
-    pub seen: bool,
+    pub(crate) seen: bool,
 }
 
 /// A rate that the server is expected to sustain and one at which it is expected to fail, while they are being tried.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Confirming {
+pub(super) struct Confirming {
     expected: [Expected; 2],
     /// How many of the two are decided.
     decided: usize,
@@ -40,7 +40,7 @@ pub struct Confirming {
 
 impl Confirming {
     /// Expects the server to fail at the one rate and to sustain the other.
-    pub fn new(failed: f64, held: f64) -> Self {
+    pub(super) fn new(failed: f64, held: f64) -> Self {
         let expected = |rate, verdict| Expected { rate, verdict };
         Self {
             expected: [expected(failed, Tried::Failed), expected(held, Tried::Held)],
@@ -52,13 +52,13 @@ impl Confirming {
     }
 
     /// The rate to try next; `None` if both are decided.
-    pub fn next(&self) -> Option<f64> {
+    pub(super) fn next(&self) -> Option<f64> {
         Some(self.expected.get(self.decided)?.rate)
     }
 
     /// Records the result of that rate. An expectation stands if three of three tries agree, or four of five. `Some` if this
     /// try decided it.
-    pub fn tried(&mut self, outcome: Tried) -> Option<Decided> {
+    pub(super) fn tried(&mut self, outcome: Tried) -> Option<Decided> {
         let expected = *self.expected.get(self.decided)?;
         match (expected.verdict, outcome) {
             (Tried::Held, Tried::Failed) | (Tried::Failed, Tried::Held) => self.contradicted += 1,

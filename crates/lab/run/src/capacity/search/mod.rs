@@ -55,11 +55,9 @@ pub enum Step {
 enum Confirms {
     /// Two findings that contradict each other.
     Findings,
-    /// The capacity.
     Capacity,
 }
 
-/// The search.
 #[derive(Clone, Debug)]
 pub struct Search {
     precision: Precision,
@@ -78,7 +76,6 @@ pub struct Search {
     confirmed: Vec<f64>,
     /// Whether the capacity was confirmed.
     is_confirmed: bool,
-    /// Whether it was contradicted.
     is_contradicted: bool,
     /// Whether the tries that should have confirmed it were all inconclusive: limited by the generator.
     is_unseen: bool,
@@ -112,7 +109,6 @@ impl Search {
         }
     }
 
-    /// What to do next.
     pub fn next(&self) -> Step {
         if self.ended.is_some() {
             return Step::Done;
@@ -130,7 +126,7 @@ impl Search {
     }
 
     /// Records the result of the rate that [`Self::next`] returned.
-    pub fn tried(&mut self, rate: f64, outcome: Tried) {
+    pub(crate) fn tried(&mut self, rate: f64, outcome: Tried) {
         if self.confirming.is_some() {
             return self.tried_again(outcome);
         }

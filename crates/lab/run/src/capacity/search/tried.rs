@@ -33,21 +33,21 @@ pub enum Tried {
 
 /// The finding of a fine bisection: the capacity lies between these two rates.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bisected {
+pub(super) struct Bisected {
     /// The rate that the server sustained.
-    pub held: f64,
+    pub(crate) held: f64,
     /// The rate at which it failed.
-    pub failed: f64,
+    pub(crate) failed: f64,
 }
 
 impl Bisected {
     /// The capacity according to this finding: the middle.
-    pub fn middle(&self) -> f64 {
+    pub(super) fn middle(&self) -> f64 {
         (self.held * self.failed).sqrt()
     }
 
     /// Whether it relies on this verdict.
-    pub fn rests_on(&self, rate: f64, verdict: Tried) -> bool {
+    pub(super) fn rests_on(&self, rate: f64, verdict: Tried) -> bool {
         match verdict {
             Tried::Held => self.held == rate,
             _ => self.failed == rate,

@@ -47,7 +47,6 @@ const MOST_FUNCTIONS: usize = 200;
 pub enum Counter {
     /// The processor.
     Counters,
-    /// An emulator.
     Emulator(Emulator),
 }
 

@@ -10,7 +10,7 @@ use hyper::Response;
 
 use crate::scripted::{self, Received};
 
-pub fn start() -> SocketAddr {
+pub(super) fn start() -> SocketAddr {
     scripted::start(respond)
 }
 

@@ -10,21 +10,21 @@ use crate::scripted;
 
 /// A request as it arrived.
 #[derive(Clone, Debug, Default)]
-pub struct Received {
-    pub target: String,
-    pub cookie: String,
-    pub authorization: String,
-    pub note: String,
-    pub body: String,
+pub(super) struct Received {
+    pub(crate) target: String,
+    pub(crate) cookie: String,
+    pub(crate) authorization: String,
+    pub(crate) note: String,
+    pub(crate) body: String,
 }
 
-pub struct Server {
-    pub address: SocketAddr,
+pub(super) struct Server {
+    pub(crate) address: SocketAddr,
     received: Arc<Mutex<Vec<Received>>>,
 }
 
 impl Server {
-    pub fn start() -> Self {
+    pub(super) fn start() -> Self {
         let received = Arc::new(Mutex::new(Vec::new()));
         let log = received.clone();
         let address = scripted::start(move |received| respond(&received, &log));
@@ -32,7 +32,7 @@ impl Server {
     }
 
     /// What has arrived so far.
-    pub fn received(&self) -> Vec<Received> {
+    pub(super) fn received(&self) -> Vec<Received> {
         self.received.lock().unwrap().clone()
     }
 }

@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-pub use prony_testkit::processes::{ids_in, is_alive};
+pub(crate) use prony_testkit::processes::{ids_in, is_alive};
 use prony_testkit::server::{Change, Response, command, serve_if_asked};
-pub use prony_testkit::until;
+pub(crate) use prony_testkit::until;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -18,20 +18,20 @@ use prony_server::{
 };
 
 /// Far longer than anything here takes unless there is a fault.
-pub const LONG: Duration = prony_testkit::PATIENCE;
+pub(crate) const LONG: Duration = prony_testkit::PATIENCE;
 
-pub static GO_ON: AtomicBool = AtomicBool::new(false);
+pub(crate) static GO_ON: AtomicBool = AtomicBool::new(false);
 
-pub fn supervisor() -> SupervisorProgram {
+pub(crate) fn supervisor() -> SupervisorProgram {
     SupervisorProgram::new(env!("CARGO_BIN_EXE_prony-supervisor"))
 }
 
-pub fn built(folder: &Path, run: &[&str]) -> Built {
+pub(crate) fn built(folder: &Path, run: &[&str]) -> Built {
     let word = |word: &&str| Word::new(word, &Placeholder::ALL).unwrap();
     Built::ready_made(run.iter().map(word).collect(), folder)
 }
 
-pub fn launch(folder: &Path) -> Launch {
+pub(crate) fn launch(folder: &Path) -> Launch {
     Launch {
         supervisor: supervisor(),
         cpus: Vec::new(),
@@ -44,7 +44,7 @@ pub fn launch(folder: &Path) -> Launch {
 }
 
 /// Accepts the response `right`.
-pub fn probe(address: SocketAddr) -> Probe {
+pub(crate) fn probe(address: SocketAddr) -> Probe {
     let Ok(mut stream) = TcpStream::connect(address) else {
         return Probe::NotYet("refused".to_owned());
     };
@@ -62,7 +62,7 @@ pub fn probe(address: SocketAddr) -> Probe {
 
 /// A server whose responses are `right` or `wrong`. It writes a line for each, and what it got from its environment into
 /// the file `env`.
-pub fn server_with(folder: &Path, response: &str) -> Built {
+pub(crate) fn server_with(folder: &Path, response: &str) -> Built {
     let words = command(response, "server");
     built(
         folder,
@@ -79,14 +79,14 @@ fn note(response: &mut Response, body: &str) {
 }
 
 /// Serves if this process is such a server.
-pub fn serve() {
+pub(crate) fn serve() {
     let right: Change = |_, response| note(response, "right");
     let wrong: Change = |_, response| note(response, "wrong");
     serve_if_asked(&[("right", right), ("wrong", wrong)]);
 }
 
 /// The same in Python, after additional lines of the test: it can fork.
-pub fn python_server(folder: &Path, more: &str) -> Built {
+pub(crate) fn python_server(folder: &Path, more: &str) -> Built {
     let code = format!(
         r#"
 import os, socket, sys
@@ -104,23 +104,23 @@ while True:
 }
 
 /// Starts a server that responds with `right`.
-pub fn ready(built: &Built, folder: &Path) -> RunningServer {
+pub(crate) fn ready(built: &Built, folder: &Path) -> RunningServer {
     try_ready(built, folder).unwrap()
 }
 
-pub fn try_ready(built: &Built, folder: &Path) -> Result<RunningServer, BringUpError> {
+pub(crate) fn try_ready(built: &Built, folder: &Path) -> Result<RunningServer, BringUpError> {
     let launch = launch(folder);
     let ready = bring_up(built, &launch, &mut FreePorts, &mut probe, LONG, &GO_ON);
     ready.map(|(server, _)| server)
 }
 
-pub fn send(signal: Signal, pid: i32) {
+pub(crate) fn send(signal: Signal, pid: i32) {
     kill(Pid::from_raw(pid), signal).unwrap();
 }
 
 /// A script whose processes do all they can to escape: they ignore SIGTERM, fork twice and leave the session. The file
 /// `pids` gets four process ids.
-pub fn stubborn(folder: &Path) {
+pub(crate) fn stubborn(folder: &Path) {
     let code = r#"
 import os, signal, sys, time
 

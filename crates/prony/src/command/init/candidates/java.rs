@@ -18,7 +18,7 @@ fn run_installed(folder: &str) -> String {
 }
 
 /// The programs that Maven or Gradle builds: that of the folder, or those of its modules.
-pub fn candidates(place: &ProgramFolder<'_>) -> Vec<Candidate> {
+pub(super) fn candidates(place: &ProgramFolder<'_>) -> Vec<Candidate> {
     let mut candidates = maven(place);
     if candidates.is_empty() {
         candidates = gradle(place);

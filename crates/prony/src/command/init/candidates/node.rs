@@ -70,7 +70,7 @@ impl Manager {
 }
 
 /// The script `start`, or else the main file.
-pub fn candidates(place: &ProgramFolder<'_>) -> Vec<Candidate> {
+pub(super) fn candidates(place: &ProgramFolder<'_>) -> Vec<Candidate> {
     let Some(package) = package_in(place.folder) else {
         return Vec::new();
     };

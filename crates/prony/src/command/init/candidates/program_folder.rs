@@ -28,26 +28,25 @@ const OTHER_FOLDERS: [&str; 12] = [
 
 /// A program that may be a server, and how to build and run it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Candidate {
+pub(crate) struct Candidate {
     /// Its name in `prony.toml`.
-    pub id: String,
+    pub(crate) id: String,
     /// What it was found by: `apps/api/package.json`.
-    pub found_by: String,
-    pub language: &'static str,
+    pub(crate) found_by: String,
+    pub(crate) language: &'static str,
     /// The folder of its sources, relative to the project; empty for the project's own.
-    pub folder: String,
+    pub(crate) folder: String,
     /// What its build needs, as values of TOML.
-    pub needs: Vec<&'static str>,
+    pub(crate) needs: Vec<&'static str>,
     /// What its build reads outside its folder.
-    pub inputs: Vec<String>,
+    pub(crate) inputs: Vec<String>,
     /// Commands, as text.
-    pub build: Vec<String>,
-    pub run: String,
+    pub(crate) build: Vec<String>,
+    pub(crate) run: String,
     /// Variables beside `HOST` and `PORT`.
-    pub env: Vec<(&'static str, &'static str)>,
+    pub(crate) env: Vec<(&'static str, &'static str)>,
 }
 
-/// A file of a program.
 pub(super) struct SourceFile {
     /// Its path, relative to the folder of the program.
     pub(super) path: String,
@@ -81,7 +80,7 @@ impl ProgramFolder<'_> {
 }
 
 /// The files in a folder and in the folders up to `levels` below that are its own.
-pub fn sources(
+pub(crate) fn sources(
     folder: &Path,
     levels: usize,
     is_own: fn(&Path) -> bool,
@@ -93,7 +92,6 @@ pub fn sources(
     Box::new(files.into_iter().chain(below))
 }
 
-/// What is in a folder, by name.
 pub(super) struct Entries {
     /// Those that may be of the project, without links.
     pub(super) folders: Vec<PathBuf>,
@@ -111,12 +109,12 @@ pub(super) fn entries_in(folder: &Path) -> Entries {
 }
 
 /// The last part of a path.
-pub fn name_of(path: &Path) -> Cow<'_, str> {
+pub(crate) fn name_of(path: &Path) -> Cow<'_, str> {
     path.file_name().unwrap_or_default().to_string_lossy()
 }
 
 /// Whether a file or folder of this name is none of a server's sources.
-pub fn is_other(name: &str) -> bool {
+pub(crate) fn is_other(name: &str) -> bool {
     name.starts_with(['.', '_']) || OTHER_FOLDERS.contains(&name)
 }
 
@@ -134,12 +132,12 @@ pub(super) fn id_of(name: &str) -> String {
 }
 
 /// The name of a folder as an id.
-pub fn id_of_folder(folder: &Path) -> String {
+pub(crate) fn id_of_folder(folder: &Path) -> String {
     id_of(&name_of(folder))
 }
 
 /// The text of a file that is not too large.
-pub fn text(file: &Path) -> Option<String> {
+pub(crate) fn text(file: &Path) -> Option<String> {
     let is_small = fs::metadata(file).is_ok_and(|data| data.is_file() && data.len() <= MOST_BYTES);
     let text = is_small.then(|| fs::read_to_string(file).ok()).flatten()?;
     Some(text.trim_start_matches('\u{feff}').to_owned())

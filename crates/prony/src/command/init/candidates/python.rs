@@ -7,13 +7,13 @@ use super::program_folder::{
 };
 
 /// What a program without any file that describes it was found by.
-pub const PLAIN: &str = "a Python file";
+pub(super) const PLAIN: &str = "a Python file";
 
 /// The most Python files that are read.
 const MOST_FILES: usize = 200;
 
 /// The applications of common frameworks, or else a program that uses a server of the standard library.
-pub fn candidates(place: &ProgramFolder<'_>) -> Vec<Candidate> {
+pub(super) fn candidates(place: &ProgramFolder<'_>) -> Vec<Candidate> {
     let found_by = FILES
         .into_iter()
         .find(|file| place.has(file))

@@ -9,35 +9,35 @@ use super::model::{LoadModel, per_second};
 
 /// What happened in the time of a column. A slice that lies in several columns is shared out.
 #[derive(Clone, Debug)]
-pub struct TimeColumn {
+pub(super) struct TimeColumn {
     /// The middle of its time, in seconds since the load's start.
-    pub middle_s: f64,
+    pub(crate) middle_s: f64,
     /// How many of its seconds were reported.
-    pub seconds: f64,
-    pub ok: f64,
-    pub errors: f64,
-    pub latency: Vec<f64>,
+    pub(crate) seconds: f64,
+    pub(crate) ok: f64,
+    pub(crate) errors: f64,
+    pub(crate) latency: Vec<f64>,
 }
 
 impl TimeColumn {
     /// Ok responses per second; `None` if nothing was reported.
-    pub fn rate(&self) -> Option<f64> {
+    pub(super) fn rate(&self) -> Option<f64> {
         (self.seconds > 0.0).then(|| per_second(self.ok, self.seconds))
     }
 }
 
 /// The columns, and the time of them all.
 #[derive(Clone, Debug)]
-pub struct TimeColumns {
-    pub columns: Vec<TimeColumn>,
+pub(super) struct TimeColumns {
+    pub(crate) columns: Vec<TimeColumn>,
     /// Seconds since the load's start.
-    pub from_s: f64,
-    pub to_s: f64,
+    pub(crate) from_s: f64,
+    pub(crate) to_s: f64,
 }
 
 impl TimeColumns {
     /// The last seconds or the whole load, in this many columns. They fill from the left.
-    pub fn of(model: &LoadModel, is_whole: bool, width: usize) -> Self {
+    pub(super) fn of(model: &LoadModel, is_whole: bool, width: usize) -> Self {
         let Range {
             start: from_s,
             end: to_s,

@@ -18,7 +18,7 @@ const HEAD: usize = 10;
 const PERCENTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
 
 /// `rate      45.3 k req/s of 50.0 k scheduled, mean 44.1 k`.
-pub fn rate<'a>(model: &LoadModel, styles: &Styles) -> Line<'a> {
+pub(super) fn rate<'a>(model: &LoadModel, styles: &Styles) -> Line<'a> {
     let second = model.history.last_second();
     let in_second = |count: u64, seconds: f64| per_second(count as f64, seconds);
     let (now, errors) = second.map_or((0.0, 0.0), |it| {
@@ -44,7 +44,7 @@ pub fn rate<'a>(model: &LoadModel, styles: &Styles) -> Line<'a> {
 }
 
 /// `flows     120 flows/s, 3,456 ok, 2 failed`.
-pub fn flows<'a>(model: &LoadModel, styles: &Styles) -> Line<'a> {
+pub(super) fn flows<'a>(model: &LoadModel, styles: &Styles) -> Line<'a> {
     let second = model.history.last_second();
     let now = second.map_or(0.0, |it| per_second(it.ok_flows as f64, it.seconds()));
     let mut spans = vec![
@@ -60,7 +60,7 @@ pub fn flows<'a>(model: &LoadModel, styles: &Styles) -> Line<'a> {
 }
 
 /// Three lines: a title, the percentiles of the phase so far, and those of the last second.
-pub fn percentiles<'a>(model: &LoadModel, styles: &Styles) -> Vec<Line<'a>> {
+pub(super) fn percentiles<'a>(model: &LoadModel, styles: &Styles) -> Vec<Line<'a>> {
     let titles = PERCENTILES.map(|(title, _)| format!("{title:>9}"));
     let second = model.history.last_second().map(|it| it.latency);
     let phase = if model.is_warming_up() {
@@ -86,7 +86,7 @@ fn values<'a>(title: &'a str, latency: Option<&LatencyBands>, styles: &Styles) -
 }
 
 /// One line of at most `width` columns with the percentiles of the phase so far, for little room.
-pub fn short_percentiles<'a>(model: &LoadModel, width: usize) -> Line<'a> {
+pub(super) fn short_percentiles<'a>(model: &LoadModel, width: usize) -> Line<'a> {
     let mut line = String::new();
     for (title, share) in PERCENTILES {
         let value = quantile(Some(&model.last.latency), share);
@@ -106,7 +106,7 @@ fn quantile(latency: Option<&LatencyBands>, share: f64) -> String {
 }
 
 /// The errors by kind, in lines of at most `width` columns.
-pub fn errors<'a>(model: &LoadModel, width: usize, styles: &Styles) -> Vec<Line<'a>> {
+pub(super) fn errors<'a>(model: &LoadModel, width: usize, styles: &Styles) -> Vec<Line<'a>> {
     let all = model.last.errors;
     if all == 0 {
         return vec![Line::from(vec![head("errors", styles), Span::raw("none")])];
@@ -127,12 +127,12 @@ pub fn errors<'a>(model: &LoadModel, width: usize, styles: &Styles) -> Vec<Line<
 }
 
 /// Whether the generator is so busy that it may limit the load.
-pub fn is_generator_busy(model: &LoadModel) -> bool {
+pub(super) fn is_generator_busy(model: &LoadModel) -> bool {
     model.last.busy > BUSY
 }
 
 /// `generator 42 % busy  lag p50 12 µs, p99 120 µs  received 12 MiB/s`.
-pub fn generator<'a>(model: &LoadModel, styles: &Styles) -> Line<'a> {
+pub(super) fn generator<'a>(model: &LoadModel, styles: &Styles) -> Line<'a> {
     let busy = format!("{:.0} % busy", model.last.busy * 100.0);
     let mut spans = vec![head("generator", styles)];
     spans.push(if is_generator_busy(model) {
@@ -154,7 +154,7 @@ pub fn generator<'a>(model: &LoadModel, styles: &Styles) -> Line<'a> {
 }
 
 /// `server    132 % of a CPU  45.1 MiB  3 processes`.
-pub fn server<'a>(used: &ServerUse, styles: &Styles) -> Line<'a> {
+pub(super) fn server<'a>(used: &ServerUse, styles: &Styles) -> Line<'a> {
     let mut spans = vec![head("server", styles)];
     match used {
         ServerUse::Ended => spans.push(Span::styled("its process has ended", styles.bad())),
@@ -175,7 +175,7 @@ pub fn server<'a>(used: &ServerUse, styles: &Styles) -> Line<'a> {
 }
 
 /// An agent that may be lost.
-pub fn silent<'a>(agent: &str, styles: &Styles) -> Line<'a> {
+pub(super) fn silent<'a>(agent: &str, styles: &Styles) -> Line<'a> {
     Line::styled(agent.to_owned(), styles.warning())
 }
 

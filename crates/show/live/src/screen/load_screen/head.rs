@@ -13,7 +13,13 @@ use super::model::LoadModel;
 use crate::screen::style::Styles;
 use crate::screen::view::{at_right, bar};
 
-pub fn title(frame: &mut Frame<'_>, area: Rect, model: &LoadModel, at: Duration, styles: &Styles) {
+pub(super) fn title(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    model: &LoadModel,
+    at: Duration,
+    styles: &Styles,
+) {
     let left = at_right(frame, area, times(model, at, area.width < NARROW));
     let title = cut(&model.outline.title, usize::from(left.width).max(1));
     frame.render_widget(Line::styled(title, styles.strong()), left);
@@ -38,7 +44,7 @@ fn times(model: &LoadModel, at: Duration, is_narrow: bool) -> String {
 }
 
 /// A bar, and what the load is doing.
-pub fn progress(
+pub(super) fn progress(
     frame: &mut Frame<'_>,
     area: Rect,
     model: &LoadModel,

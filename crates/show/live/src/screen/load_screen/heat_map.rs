@@ -12,7 +12,7 @@ use super::model::LoadModel;
 use crate::screen::style::Styles;
 
 /// The columns of the labels, without the space after them.
-pub const LABELS: usize = 7;
+pub(super) const LABELS: usize = 7;
 /// The lines below the cells: errors, and times.
 const BELOW: u16 = 2;
 /// A map with fewer lines has none below its cells.
@@ -31,7 +31,7 @@ const FACTOR: f64 = 5.0;
 
 /// How density becomes a shade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Density {
+pub(super) enum Density {
     /// In proportion to the responses.
     Linear,
     /// In proportion to their logarithm.
@@ -39,7 +39,7 @@ pub enum Density {
 }
 
 impl Density {
-    pub fn other(self) -> Self {
+    pub(super) fn other(self) -> Self {
         match self {
             Self::Linear => Self::Logarithmic,
             Self::Logarithmic => Self::Linear,
@@ -61,7 +61,7 @@ impl Density {
     }
 }
 
-pub fn draw(
+pub(super) fn draw(
     frame: &mut Frame<'_>,
     area: Rect,
     model: &LoadModel,

@@ -1,6 +1,6 @@
 //! What the help says.
 
-pub const LINES: [&str; 15] = [
+pub(super) const LINES: [&str; 15] = [
     "q, Ctrl-C  end the load; what was measured is kept and shown;",
     "           Ctrl-C once more ends at once, without a result",
     "p, space   pause the view and go on; the load itself never pauses",

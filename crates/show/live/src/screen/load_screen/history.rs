@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use prony_load::LatencyBands;
 
 /// How far back the short view goes, in seconds.
-pub const RECENT_S: f64 = 30.0;
+pub(super) const RECENT_S: f64 = 30.0;
 /// The most slices of the short view.
 const MOST_RECENT: usize = 400;
 /// The most slices of the whole load: then each is merged with the next one.
@@ -13,20 +13,20 @@ const MOST_OF_WHOLE: usize = 400;
 
 /// What happened within a short time. Times are seconds since the load's start.
 #[derive(Clone, Debug, Default)]
-pub struct Slice {
-    pub from_s: f64,
-    pub to_s: f64,
-    pub ok: u64,
-    pub errors: u64,
-    pub ok_flows: u64,
-    pub bytes_read: u64,
-    pub bytes_written: u64,
-    pub latency: LatencyBands,
-    pub lag: LatencyBands,
+pub(super) struct Slice {
+    pub(crate) from_s: f64,
+    pub(crate) to_s: f64,
+    pub(crate) ok: u64,
+    pub(crate) errors: u64,
+    pub(crate) ok_flows: u64,
+    pub(crate) bytes_read: u64,
+    pub(crate) bytes_written: u64,
+    pub(crate) latency: LatencyBands,
+    pub(crate) lag: LatencyBands,
 }
 
 impl Slice {
-    pub fn seconds(&self) -> f64 {
+    pub(super) fn seconds(&self) -> f64 {
         self.to_s - self.from_s
     }
 
@@ -44,7 +44,7 @@ impl Slice {
 
 /// The slices of the last seconds, and those of the whole load, which grow longer as it does.
 #[derive(Clone, Debug, Default)]
-pub struct History {
+pub(super) struct History {
     recent: VecDeque<Slice>,
     whole: Vec<Slice>,
     /// How many reports each slice of the whole has; 0 counts as 1.
@@ -54,7 +54,7 @@ pub struct History {
 }
 
 impl History {
-    pub fn add(&mut self, slice: Slice) {
+    pub(super) fn add(&mut self, slice: Slice) {
         let since = slice.to_s - RECENT_S;
         self.add_to_whole(&slice);
         self.recent.push_back(slice);
@@ -89,7 +89,7 @@ impl History {
     }
 
     /// The slices of the last seconds, or those of the whole load.
-    pub fn slices(&self, is_whole: bool) -> Box<dyn Iterator<Item = &Slice> + '_> {
+    pub(super) fn slices(&self, is_whole: bool) -> Box<dyn Iterator<Item = &Slice> + '_> {
         if is_whole {
             Box::new(self.whole.iter())
         } else {
@@ -98,7 +98,7 @@ impl History {
     }
 
     /// The last second as one slice; `None` if nothing was reported.
-    pub fn last_second(&self) -> Option<Slice> {
+    pub(super) fn last_second(&self) -> Option<Slice> {
         let since = self.recent.back()?.to_s - 1.0;
         // A slice that began a little earlier belongs to it, too.
         let mut slices = self.recent.iter().filter(|one| one.from_s > since - 0.1);

@@ -50,7 +50,6 @@ pub enum ServerUse {
         /// Its number of processes.
         processes: u32,
     },
-    /// It has ended.
     Ended,
 }
 
@@ -129,7 +128,7 @@ impl LoadModel {
     }
 
     /// Whether the end of the warm-up was not seen yet.
-    pub fn is_warming_up(&self) -> bool {
+    pub(crate) fn is_warming_up(&self) -> bool {
         self.measuring_since_s.is_none()
     }
 
@@ -214,6 +213,6 @@ impl LoadModel {
     }
 }
 
-pub fn per_second(count: f64, seconds: f64) -> f64 {
+pub(super) fn per_second(count: f64, seconds: f64) -> f64 {
     if seconds > 0.0 { count / seconds } else { 0.0 }
 }

@@ -8,7 +8,7 @@ use crate::screen::style::Styles;
 
 /// A part of the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Panel {
+pub(super) enum Panel {
     Title,
     Load,
     Progress,
@@ -30,7 +30,7 @@ pub enum Panel {
 const LEAST_MAP: u16 = 2;
 
 /// The parts with their areas, from top to bottom.
-pub fn rows(model: &LoadModel, area: Rect) -> Vec<(Panel, Rect)> {
+pub(super) fn rows(model: &LoadModel, area: Rect) -> Vec<(Panel, Rect)> {
     let height = area.height;
     let lines_of_errors = |most: u16| {
         let lines = figures::errors(model, usize::from(area.width), &Styles::new(false));

@@ -4,7 +4,7 @@ use prony_model::Stage;
 
 /// The rate after this many seconds of a schedule, per second; before it begins, that of its first stage that is not a
 /// pause. `None` without a schedule.
-pub fn scheduled(stages: &[Stage], seconds: f64) -> Option<f64> {
+pub(super) fn scheduled(stages: &[Stage], seconds: f64) -> Option<f64> {
     if seconds < 0.0 {
         return stages
             .iter()

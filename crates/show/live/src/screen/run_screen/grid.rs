@@ -14,7 +14,7 @@ use super::model::{Cell, CellId, Column, FigureUnit, Readiness, RunModel};
 use crate::screen::style::Styles;
 
 /// The lines above the servers.
-pub const HEADING: u16 = 2;
+pub(super) const HEADING: u16 = 2;
 
 /// The columns of a figure and of its `±`, with a space after each.
 const FIGURE: usize = 10;
@@ -28,7 +28,7 @@ const LONGEST_NAME: usize = 8;
 /// The width of a cell without room for its rounds: `12/12■`.
 const COMPACT: usize = 6;
 
-pub fn draw(
+pub(super) fn draw(
     frame: &mut Frame<'_>,
     area: Rect,
     model: &RunModel,
@@ -47,14 +47,14 @@ pub fn draw(
 }
 
 /// The columns of a server's name, with a space after it.
-pub fn name_width(model: &RunModel, width: u16) -> usize {
+pub(super) fn name_width(model: &RunModel, width: u16) -> usize {
     let ids = model.servers.iter().map(|one| one.id.chars().count());
     let longest = ids.max().unwrap_or(0).max("server".len());
     longest.min((usize::from(width) / 4).max(8))
 }
 
 /// The text in exactly this many columns: cut with `…`, or padded.
-pub fn padded(text: &str, width: usize) -> String {
+pub(super) fn padded(text: &str, width: usize) -> String {
     format!("{:<width$}", cut(text, width))
 }
 

@@ -14,12 +14,18 @@ use crate::screen::style::Styles;
 use crate::screen::view::{self, at_right};
 
 /// How many lines it has.
-pub const HEIGHT: u16 = 4;
+pub(super) const HEIGHT: u16 = 4;
 
 /// From this width on the plan is shown beside the title.
 const WIDE: u16 = 100;
 
-pub fn draw(frame: &mut Frame<'_>, area: Rect, model: &RunModel, at: Duration, styles: &Styles) {
+pub(super) fn draw(
+    frame: &mut Frame<'_>,
+    area: Rect,
+    model: &RunModel,
+    at: Duration,
+    styles: &Styles,
+) {
     let [title, bar, now, _] = Layout::vertical([Constraint::Length(1); 4]).areas(area);
     let left = at_right(frame, title, times(model, at));
     let mut heading = vec![Span::styled(model.title.clone(), styles.strong())];

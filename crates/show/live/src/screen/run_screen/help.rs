@@ -1,6 +1,6 @@
 //! What the help says.
 
-pub const LINES: [&str; 13] = [
+pub(super) const LINES: [&str; 13] = [
     "q, Ctrl-C  end the run; what was measured is kept and reported;",
     "           Ctrl-C once more ends at once, without a report",
     "p, space   pause the view and go on; the run itself never pauses",

@@ -10,10 +10,10 @@ const BEYOND: f64 = 1.25;
 
 /// An axis from 0 to some figure; nowhere if there is no figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Axis(Option<f64>);
+pub(super) struct Axis(Option<f64>);
 
 impl Axis {
-    pub fn of(figures: impl Iterator<Item = Estimate>) -> Self {
+    pub(super) fn of(figures: impl Iterator<Item = Estimate>) -> Self {
         let (mut median, mut high) = (0.0_f64, 0.0_f64);
         for figure in figures {
             median = median.max(figure.median);
@@ -23,7 +23,7 @@ impl Axis {
     }
 
     /// Where it ends.
-    pub fn end(self) -> Option<f64> {
+    pub(super) fn end(self) -> Option<f64> {
         self.0
     }
 
@@ -38,7 +38,12 @@ impl Axis {
 }
 
 /// The bar in `width` columns.
-pub fn spans<'a>(figure: Estimate, axis: Axis, width: usize, styles: &Styles) -> Vec<Span<'a>> {
+pub(super) fn spans<'a>(
+    figure: Estimate,
+    axis: Axis,
+    width: usize,
+    styles: &Styles,
+) -> Vec<Span<'a>> {
     let Some(middle) = axis.column(figure.median, width) else {
         return Vec::new();
     };

@@ -11,7 +11,7 @@ use crate::screen::style::Styles;
 /// The columns of the time and the symbol.
 const HEAD: usize = 8;
 
-pub fn draw(frame: &mut Frame<'_>, area: Rect, model: &RunModel, styles: &Styles) {
+pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &RunModel, styles: &Styles) {
     let rule = "─".repeat(usize::from(area.width).saturating_sub(15));
     let mut lines = vec![Line::styled(format!("newest first ─{rule}"), styles.soft())];
     let width = usize::from(area.width).saturating_sub(HEAD).max(1);

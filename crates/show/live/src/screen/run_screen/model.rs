@@ -23,7 +23,6 @@ pub struct RunModel {
     pub is_planned: bool,
     /// The cells of the plan.
     pub(super) cells: BTreeMap<CellId, Cell>,
-    /// What runs now.
     pub now: Option<Now>,
     /// The column of the latest trial.
     pub(super) running_column: usize,
@@ -66,7 +65,6 @@ pub struct AttemptCounts {
 /// A server while it is prepared.
 #[derive(Clone, Debug)]
 pub struct ServerState {
-    /// Its id.
     pub id: String,
     pub(super) readiness: Readiness,
     /// Since when it has been in this state.
@@ -122,7 +120,7 @@ pub enum FigureUnit {
 
 /// The rounds of a server in a column, by their numbers, and its figure.
 #[derive(Clone, Debug, Default)]
-pub struct Cell {
+pub(super) struct Cell {
     pub(super) rounds: BTreeMap<u32, RoundState>,
     pub(super) figure: Option<Estimate>,
 }
@@ -153,7 +151,6 @@ pub enum Now {
     WarmingUp {
         /// The time so far.
         so_far: Duration,
-        /// The limit.
         limit: Duration,
     },
     /// A load runs.
@@ -189,11 +186,11 @@ pub enum Left {
 
 /// A line of the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RunNote {
+pub(super) struct RunNote {
     /// What it is about.
-    pub kind: RunNoteKind,
+    pub(crate) kind: RunNoteKind,
     /// The text, without its kind.
-    pub text: String,
+    pub(crate) text: String,
 }
 
 /// What a line of the log is about.

@@ -13,9 +13,9 @@ use super::model::{Readiness, RunModel, ServerState};
 use crate::screen::style::Styles;
 
 /// The lines above the servers.
-pub const HEADING: u16 = 1;
+pub(super) const HEADING: u16 = 1;
 
-pub fn draw(
+pub(super) fn draw(
     frame: &mut Frame<'_>,
     area: Rect,
     model: &RunModel,

@@ -6,7 +6,7 @@ use super::model::{Readiness, RoundState, RunNoteKind};
 use crate::screen::style::Styles;
 
 impl Styles {
-    pub fn round(self, state: RoundState) -> (char, Style) {
+    pub(crate) fn round(self, state: RoundState) -> (char, Style) {
         match state {
             RoundState::Pending => ('·', self.soft()),
             RoundState::Running => ('▶', self.accent().add_modifier(Modifier::BOLD)),
@@ -17,7 +17,7 @@ impl Styles {
         }
     }
 
-    pub fn note(self, kind: RunNoteKind) -> (char, Style) {
+    pub(crate) fn note(self, kind: RunNoteKind) -> (char, Style) {
         match kind {
             RunNoteKind::Plain => (' ', Style::new()),
             RunNoteKind::Noisy => ('~', self.coloured(Color::Yellow)),
@@ -26,7 +26,7 @@ impl Styles {
         }
     }
 
-    pub fn readiness(self, readiness: &Readiness) -> (char, Style) {
+    pub(crate) fn readiness(self, readiness: &Readiness) -> (char, Style) {
         match readiness {
             Readiness::Waiting => ('·', self.soft()),
             Readiness::Preparing(_) | Readiness::Verifying => ('▶', self.accent()),

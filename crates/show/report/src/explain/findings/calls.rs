@@ -13,11 +13,10 @@ use crate::explain::summary::WorkloadCosts;
 const LEAST_RATIO: f64 = 1.2;
 /// A call is named if a request makes it at least this often.
 const NAMED_FROM: f64 = 0.05;
-/// The most calls that are named.
 const MOST_NAMED: usize = 4;
 
 /// How many system calls a request makes: those of the server with the most by name. Of several servers only if they differ.
-pub fn number(workload: &WorkloadCosts<'_>) -> Option<String> {
+pub(super) fn number(workload: &WorkloadCosts<'_>) -> Option<String> {
     let mut servers: Vec<(&ServerCosts<'_>, &Estimate)> = workload
         .servers
         .iter()
@@ -74,7 +73,7 @@ const LEAST_FUTEX: f64 = 0.5;
 const LEAST_WAKE_UPS: f64 = 1.0;
 
 /// Which servers hand requests from thread to thread.
-pub fn hand_offs(workload: &WorkloadCosts<'_>) -> Option<String> {
+pub(super) fn hand_offs(workload: &WorkloadCosts<'_>) -> Option<String> {
     let servers = named(workload, |server| {
         let futex = above(server.call("futex"), LEAST_FUTEX)?;
         let wake_ups = above(server.figure(CostFigure::WakeUps), LEAST_WAKE_UPS)?;
@@ -97,7 +96,7 @@ pub fn hand_offs(workload: &WorkloadCosts<'_>) -> Option<String> {
 const LEAST_EPOLL_CTL: f64 = 0.5;
 
 /// Which servers change what they wait for with nearly every request.
-pub fn epoll_ctl(workload: &WorkloadCosts<'_>) -> Option<String> {
+pub(super) fn epoll_ctl(workload: &WorkloadCosts<'_>) -> Option<String> {
     let servers = named(workload, |server| {
         let calls = above(server.call("epoll_ctl"), LEAST_EPOLL_CTL)?;
         Some((calls, about_times(calls)))
@@ -113,7 +112,7 @@ pub fn epoll_ctl(workload: &WorkloadCosts<'_>) -> Option<String> {
 const FEW_WRITES: f64 = 0.05;
 
 /// Which servers send through io_uring.
-pub fn io_uring(workload: &WorkloadCosts<'_>) -> Option<String> {
+pub(super) fn io_uring(workload: &WorkloadCosts<'_>) -> Option<String> {
     let servers = named(workload, |server| {
         let enter = above(server.call("io_uring_enter"), 0.0)?;
         below(server.figure(CostFigure::Writes), FEW_WRITES)?;

@@ -19,7 +19,7 @@ const MOST_OF_IT: f64 = 0.5;
 const LITTLE_OF_IT: f64 = 0.25;
 
 /// How many times the CPU time of the cheapest server the dearest one needs.
-pub fn difference(workload: &WorkloadCosts<'_>) -> Option<String> {
+pub(super) fn difference(workload: &WorkloadCosts<'_>) -> Option<String> {
     let cpu = |server: &ServerCosts<'_>| server.figure(CostFigure::Cpu).map(|cpu| cpu.median);
     let servers = || {
         workload
@@ -54,7 +54,7 @@ fn is_clear(found: &Ratio, pairs: usize) -> bool {
 }
 
 /// Which servers spend most of their CPU time in the kernel.
-pub fn in_kernel(workload: &WorkloadCosts<'_>) -> Option<String> {
+pub(super) fn in_kernel(workload: &WorkloadCosts<'_>) -> Option<String> {
     let servers = named(workload, |server| {
         let kernel = above(server.kernel_share.as_ref(), MOST_OF_IT)?;
         Some((kernel, share(kernel)))
@@ -64,7 +64,7 @@ pub fn in_kernel(workload: &WorkloadCosts<'_>) -> Option<String> {
 }
 
 /// Which servers spend nearly all of their CPU time in their own code.
-pub fn in_user_mode(workload: &WorkloadCosts<'_>) -> Option<String> {
+pub(super) fn in_user_mode(workload: &WorkloadCosts<'_>) -> Option<String> {
     let servers = named(workload, |server| {
         let user = 1.0 - below(server.kernel_share.as_ref(), LITTLE_OF_IT)?;
         Some((user, share(user)))

@@ -57,7 +57,7 @@ const COLLECTORS: [&str; 27] = [
 ];
 
 /// Which servers spend much CPU time on garbage collection.
-pub fn collection(workload: &WorkloadCosts<'_>) -> Option<String> {
+pub(super) fn collection(workload: &WorkloadCosts<'_>) -> Option<String> {
     let servers = named(workload, |server| {
         let profile = server.of.on_cpu.as_ref()?;
         let collecting = collecting(profile);
@@ -95,7 +95,7 @@ fn collects(name: &str) -> bool {
 }
 
 /// Which servers spend much of their CPU time in a single function.
-pub fn one_function(workload: &WorkloadCosts<'_>) -> Option<String> {
+pub(super) fn one_function(workload: &WorkloadCosts<'_>) -> Option<String> {
     let servers = named(workload, |server| {
         let profile = server.of.on_cpu.as_ref()?;
         let heaviest = server.functions.first().filter(|one| has_name(one))?;

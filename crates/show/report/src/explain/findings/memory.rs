@@ -13,7 +13,7 @@ const LEAST_GROWTH: f64 = 16.0;
 const LEAST_ROUNDS: usize = 3;
 
 /// Which servers' memory grew in every round.
-pub fn growth(workload: &WorkloadCosts<'_>) -> Option<String> {
+pub(super) fn growth(workload: &WorkloadCosts<'_>) -> Option<String> {
     let named = named(workload, |server| {
         let growth = server.figure(CostFigure::HeapGrowth);
         let growth = growth.filter(|_| grew_in_every_round(server))?;
@@ -40,7 +40,7 @@ fn grew_in_every_round(server: &ServerCosts<'_>) -> bool {
 const LEAST_FAULTS: f64 = 0.5;
 
 /// Which servers have the kernel map memory for nearly every request.
-pub fn faults(workload: &WorkloadCosts<'_>) -> Option<String> {
+pub(super) fn faults(workload: &WorkloadCosts<'_>) -> Option<String> {
     let servers = named(workload, |server| {
         let faults = above(server.figure(CostFigure::MinorFaults), LEAST_FAULTS)?;
         Some((faults, about_times(faults)))

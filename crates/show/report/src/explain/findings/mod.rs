@@ -35,7 +35,7 @@ fn below(figure: Option<&Estimate>, limit: f64) -> Option<f64> {
 }
 
 /// `a request`, `an event`.
-pub fn each(unit: CostUnit) -> &'static str {
+pub(super) fn each(unit: CostUnit) -> &'static str {
     match unit {
         CostUnit::Request => "a request",
         CostUnit::Event => "an event",
@@ -139,7 +139,7 @@ mod tests {
 
     /// Asserts what a rule says, in rows of: servers, joined by `+` | sentence. `…` stands for any words, `-` for no sentence.
     #[track_caller]
-    pub fn assert_says(rule: Rule, table: &str) {
+    pub(super) fn assert_says(rule: Rule, table: &str) {
         for [servers, sentence] in rows(table) {
             let servers: Vec<Explanation> = servers.split(" + ").map(server).collect();
             let said = rule(&ExplanationSummary::of(&servers).workloads[0]);

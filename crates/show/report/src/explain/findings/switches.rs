@@ -12,7 +12,7 @@ const FAR: f64 = 3.0;
 const LEAST: f64 = 0.1;
 
 /// The server whose threads wait far more often than those of the others.
-pub fn voluntary(workload: &WorkloadCosts<'_>) -> Option<String> {
+pub(super) fn voluntary(workload: &WorkloadCosts<'_>) -> Option<String> {
     let (server, often) = outstanding(workload, CostFigure::VoluntarySwitches)?;
     Some(format!(
         "Threads of {server} give up their CPU to wait {often}."
@@ -20,7 +20,7 @@ pub fn voluntary(workload: &WorkloadCosts<'_>) -> Option<String> {
 }
 
 /// The server that the kernel interrupts far more often than the others.
-pub fn involuntary(workload: &WorkloadCosts<'_>) -> Option<String> {
+pub(super) fn involuntary(workload: &WorkloadCosts<'_>) -> Option<String> {
     let (server, often) = outstanding(workload, CostFigure::InvoluntarySwitches)?;
     Some(format!(
         "The kernel takes the CPU from threads of {server} {often}; more of them want to run than have a CPU."

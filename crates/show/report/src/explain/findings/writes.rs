@@ -13,7 +13,7 @@ use crate::explain::summary::WorkloadCosts;
 const APART: f64 = 1.5;
 
 /// Which servers write a response or event in parts.
-pub fn apart(workload: &WorkloadCosts<'_>) -> Option<String> {
+pub(super) fn apart(workload: &WorkloadCosts<'_>) -> Option<String> {
     let times = |server: &ServerCosts<'_>| above(server.figure(CostFigure::Writes), APART);
     let named = named(workload, |server| {
         let times = times(server)?;
@@ -49,7 +49,7 @@ pub fn apart(workload: &WorkloadCosts<'_>) -> Option<String> {
 }
 
 /// Which servers' responses wait for the acknowledgement of their first part.
-pub fn awaited(workload: &WorkloadCosts<'_>) -> Option<String> {
+pub(super) fn awaited(workload: &WorkloadCosts<'_>) -> Option<String> {
     let sentences = workload.servers.iter().filter_map(|server| {
         let waits = above(server.figure(CostFigure::AckWaits), 0.0)?;
         Some(format!("{}: {}.", server.server(), ack_wait(waits)))
@@ -63,7 +63,7 @@ const TOGETHER: f64 = 0.75;
 const HARDLY_ANY: f64 = 0.01;
 
 /// Which servers send several responses or events with one write.
-pub fn together(workload: &WorkloadCosts<'_>) -> Option<String> {
+pub(super) fn together(workload: &WorkloadCosts<'_>) -> Option<String> {
     let named = named(workload, |server| {
         let writes = server.figure(CostFigure::Writes);
         let times = below(writes, TOGETHER).and(above(writes, HARDLY_ANY))?;
@@ -89,7 +89,7 @@ const MORE_BY: f64 = 0.3;
 const FEW_WRITES: f64 = 0.05;
 
 /// Which servers' writes become several TCP segments.
-pub fn segments(workload: &WorkloadCosts<'_>) -> Option<String> {
+pub(super) fn segments(workload: &WorkloadCosts<'_>) -> Option<String> {
     let servers = named(workload, |server| {
         let writes = server.figure(CostFigure::Writes)?;
         let limit = (writes.high * MORE).max(writes.high + MORE_BY);

@@ -3,7 +3,7 @@
 use prony_model::*;
 
 /// Gives a trial a course with a warm-up, a search before it if the trial is of the first round, and last lines.
-pub fn add(measured: &mut Measurement, round: u32, logged: &str) {
+pub(crate) fn add(measured: &mut Measurement, round: u32, logged: &str) {
     // 500 ms of warm-up and 2 s measured.
     let rate = measured.load.rate_per_s;
     let rises = |interval: usize| 1.0 - 0.6 / (1.0 + interval as f64 / 4.0);

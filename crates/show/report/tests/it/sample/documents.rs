@@ -6,8 +6,7 @@ use prony_model::*;
 
 use super::{Noise, add_trial, kinds, right, spec};
 
-/// A run and its trials.
-pub type Records = (Run, Vec<TrialRecord>);
+pub(crate) type Records = (Run, Vec<TrialRecord>);
 
 /// A measurement: workload, load, rounds, the ceiling's rate, the servers' ids ([`ALL`] of them).
 pub(super) type Measure = (&'static str, LoadSpec, u32, f64, &'static [&'static str]);
@@ -18,7 +17,7 @@ const MIB: f64 = 1_048_576.0;
 const MS: f64 = 1e6;
 
 /// The wrk table of Zap: three rounds of 400 connections, each shown. The document does not have `mine`.
-pub fn zap() -> Records {
+pub(crate) fn zap() -> Records {
     let load = LoadSpec {
         duration: Some(Seconds::from_secs(10)),
         warmup: Seconds::from_secs(1),
@@ -60,7 +59,7 @@ pub fn zap() -> Records {
 }
 
 /// The Datastar table: four workloads, shares of the plain page. zig-std is not installed.
-pub fn datastar() -> Records {
+pub(crate) fn datastar() -> Records {
     let load = LoadSpec {
         duration: Some(Seconds::from_secs(20)),
         warmup: Seconds::from_secs(1),
@@ -115,7 +114,7 @@ pub fn datastar() -> Records {
 }
 
 /// HydraGen's three: one connection, 500 users, and gRPC.
-pub fn hydragen() -> Records {
+pub(crate) fn hydragen() -> Records {
     let sequential = LoadSpec {
         requests: Some(10_000),
         duration: None,

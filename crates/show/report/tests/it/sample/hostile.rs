@@ -7,7 +7,7 @@ use super::documents::{self, Records};
 const SCRIPT: &str = "<script>alert('x')</script>";
 
 /// A run whose every text tries to be markup.
-pub fn hostile() -> Records {
+pub(crate) fn hostile() -> Records {
     let (mut run, mut trials) = (super::run(), super::trials());
     run.title = SCRIPT.into();
     run.notes = vec![SCRIPT.into()];
@@ -40,7 +40,7 @@ pub fn hostile() -> Records {
 }
 
 /// The same for a suite that repeats a document.
-pub fn hostile_document() -> Records {
+pub(crate) fn hostile_document() -> Records {
     let (mut run, trials) = documents::datastar();
     let published = run.published.as_mut().unwrap();
     let evil = || format!("{SCRIPT}|`*\n");

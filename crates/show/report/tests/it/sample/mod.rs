@@ -1,12 +1,12 @@
 //! Made-up runs, shaped like real ones.
 #![allow(dead_code)] // Each test file uses a part of them.
 
-pub mod courses;
-pub mod documents;
-pub mod hostile;
-pub mod noisy;
-pub mod rates;
-pub mod troubles;
+pub(crate) mod courses;
+pub(crate) mod documents;
+pub(crate) mod hostile;
+pub(crate) mod noisy;
+pub(crate) mod rates;
+pub(crate) mod troubles;
 
 use prony_model::{Seconds, sample, *};
 use prony_testkit::table::rows;
@@ -34,8 +34,8 @@ const SERVERS: &str = r#"
 const TOUR: &str = "ceiling rust-hyper rust-axum go-nethttp bun python-httpserver";
 
 /// A server of the table.
-pub struct Kind {
-    pub id: &'static str,
+pub(crate) struct Kind {
+    pub(crate) id: &'static str,
     speed: f64,
     memory_mib: u64,
     startup_ms: f64,
@@ -43,7 +43,7 @@ pub struct Kind {
 }
 
 /// The servers with these ids, in their order.
-pub fn kinds(ids: &str) -> Vec<Kind> {
+pub(crate) fn kinds(ids: &str) -> Vec<Kind> {
     let rows = rows::<8>(SERVERS);
     let with_id = |id: &str| kind(rows.iter().find(|row| row[0] == id).expect(id));
     ids.split(' ').map(with_id).collect()
@@ -82,7 +82,7 @@ fn kind(row: &[&'static str; 8]) -> Kind {
     }
 }
 
-pub fn right(workloads: &[String]) -> Vec<VerifyResult> {
+pub(crate) fn right(workloads: &[String]) -> Vec<VerifyResult> {
     let right = |workload: &String| VerifyResult {
         workload: workload.clone(),
         verdict: VerifyVerdict::Right,
@@ -97,9 +97,9 @@ const WORKLOADS: [(&str, f64, usize); 4] = [
     ("quote", 149_000.0, 64),
 ];
 
-pub const ROUNDS: u32 = 5;
+pub(crate) const ROUNDS: u32 = 5;
 
-pub fn run() -> Run {
+pub(crate) fn run() -> Run {
     let mut servers: Vec<ServerRecord> = kinds(&format!("{TOUR} zig-std c-example"))
         .into_iter()
         .map(|kind| kind.record)
@@ -146,7 +146,7 @@ fn zig_is_missing() -> ServerStatus {
     }
 }
 
-pub fn trials() -> Vec<TrialRecord> {
+pub(crate) fn trials() -> Vec<TrialRecord> {
     let kinds = kinds(TOUR);
     let (mut noise, mut trials) = (Noise(7), Vec::new());
     for round in 1..=ROUNDS {
@@ -164,7 +164,7 @@ pub fn trials() -> Vec<TrialRecord> {
     trials
 }
 
-pub fn spec(connections: usize) -> LoadSpec {
+pub(crate) fn spec(connections: usize) -> LoadSpec {
     LoadSpec {
         connections,
         threads: 1,
@@ -204,7 +204,7 @@ fn add_trial(
 }
 
 /// The result of a trial whose server ended.
-pub fn failed_with(message: &str) -> TrialResult {
+pub(crate) fn failed_with(message: &str) -> TrialResult {
     TrialResult::Failed {
         kind: FailureKind::ServerExited,
         message: message.into(),
@@ -212,7 +212,7 @@ pub fn failed_with(message: &str) -> TrialResult {
 }
 
 /// Changes every measurement.
-pub fn each(trials: &mut [TrialRecord], mut change: impl FnMut(&Trial, &mut Measurement)) {
+pub(crate) fn each(trials: &mut [TrialRecord], mut change: impl FnMut(&Trial, &mut Measurement)) {
     for record in trials {
         if let TrialResult::Measured(measured) = &mut record.result {
             change(&record.trial, measured);

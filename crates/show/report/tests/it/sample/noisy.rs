@@ -5,14 +5,14 @@ use prony_model::*;
 use super::documents::{ALL, Records, made};
 use super::spec;
 
-pub const ROUNDS: u32 = 10;
+pub(crate) const ROUNDS: u32 = 10;
 /// The rounds in which another program was busy while Bun was measured.
-pub const BURSTS: [u32; 3] = [2, 5, 9];
+pub(crate) const BURSTS: [u32; 3] = [2, 5, 9];
 /// The round of these in which it was busy during every attempt.
-pub const NEVER_QUIET: u32 = 9;
+pub(crate) const NEVER_QUIET: u32 = 9;
 
 /// Two workloads; ratios refer to `mine`.
-pub fn noisy() -> Records {
+pub(crate) fn noisy() -> Records {
     let (mut run, trials) = made(
         "noisy",
         "Beside another program",
@@ -36,7 +36,7 @@ pub fn noisy() -> Records {
 }
 
 /// Why a workload had no more rounds.
-pub fn end(
+pub(crate) fn end(
     workload: &str,
     load: LoadSpec,
     rounds: u32,
@@ -52,7 +52,6 @@ pub fn end(
     }
 }
 
-/// Every attempt at a planned trial.
 fn attempts(mut planned: TrialRecord) -> Vec<TrialRecord> {
     let round = planned.trial.round;
     planned.trial.sequence *= 3;
@@ -89,7 +88,7 @@ fn beside(mut record: TrialRecord, attempt: u32, foreign_share: f64) -> TrialRec
 }
 
 /// Gives another program this share of the server's CPUs while the server waits for them.
-pub fn lose(trial: &mut Measurement, foreign_share: f64) {
+pub(crate) fn lose(trial: &mut Measurement, foreign_share: f64) {
     trial.noise.server_cpus = Some(CpuNoise {
         steal_share: 0.0,
         foreign_share,

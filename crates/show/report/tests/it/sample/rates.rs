@@ -7,15 +7,15 @@ use super::documents::{ALL, Records, made};
 use super::{ROUNDS, spec};
 
 /// The rate of the sample's Poisson load, in requests per second.
-pub const RATE: f64 = 20_000.0;
+pub(crate) const RATE: f64 = 20_000.0;
 /// The round in which Bun's load did not reach this rate.
-pub const MISSED_ROUND: u32 = 2;
+pub(crate) const MISSED_ROUND: u32 = 2;
 /// Why the generator was the limit for Go in the same round.
-pub const EVIDENCE: &str =
+pub(crate) const EVIDENCE: &str =
     "it was 1.2 s behind schedule at the end, although connections were free";
 
 /// One workload under four loads, and one whose events are counted beside streams that are held.
-pub fn rates() -> Records {
+pub(crate) fn rates() -> Records {
     let rate = LoadSpec {
         shape: LoadShape::Rate(Schedule::constant(Arrivals::Poisson, RATE)),
         max_connections: Some(500),
@@ -82,10 +82,10 @@ fn lose_requests(trial: &Trial, measured: &mut Measurement) {
 }
 
 /// The rates of [`curve`], in requests per second.
-pub const CURVE: [f64; 5] = [4_000.0, 8_000.0, 12_000.0, 16_000.0, 20_000.0];
+pub(crate) const CURVE: [f64; 5] = [4_000.0, 8_000.0, 12_000.0, 16_000.0, 20_000.0];
 
 /// One workload at several rates. Go's latency rises steeply from the fourth on; Bun's does not, but it has errors at the last.
-pub fn curve() -> Records {
+pub(crate) fn curve() -> Records {
     let load = |rate: f64| LoadSpec {
         shape: LoadShape::Rate(Schedule::constant(Arrivals::Poisson, rate)),
         deadline: Some(Seconds::from_secs(1)),

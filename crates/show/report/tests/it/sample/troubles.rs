@@ -10,7 +10,7 @@ use super::{Noise, failed_with, lag, spec};
 const ROUNDS: u32 = 6;
 
 /// Closed loops over lasting and over new connections, a rate, and users; ratios refer to Go's.
-pub fn troubles() -> Records {
+pub(crate) fn troubles() -> Records {
     let reconnecting = LoadSpec {
         requests_per_connection: Some(1),
         ..spec(64)

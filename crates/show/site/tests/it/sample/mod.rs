@@ -12,23 +12,23 @@ use prony_testkit::table::rows;
 use tempfile::TempDir;
 
 /// A run as the samples need it.
-pub struct Plan {
-    pub id: &'static str,
-    pub suite: &'static str,
-    pub started_at: String,
-    pub machine: &'static str,
-    pub kernel: &'static str,
-    pub version: &'static str,
-    pub source_hash: &'static str,
+pub(crate) struct Plan {
+    pub(crate) id: &'static str,
+    pub(crate) suite: &'static str,
+    pub(crate) started_at: String,
+    pub(crate) machine: &'static str,
+    pub(crate) kernel: &'static str,
+    pub(crate) version: &'static str,
+    pub(crate) source_hash: &'static str,
     /// What the server `go` achieves, in responses per second.
-    pub rate: f64,
-    pub end: RunEnd,
+    pub(crate) rate: f64,
+    pub(crate) end: RunEnd,
 }
 
-pub const HOSTILE: &str = "../<b>x</b>\"&'é";
+pub(crate) const HOSTILE: &str = "../<b>x</b>\"&'é";
 
 /// Five runs of a suite: the machine changes before the third, the version of `go` before the fourth. And one of another suite.
-pub fn plans() -> Vec<Plan> {
+pub(crate) fn plans() -> Vec<Plan> {
     let table = "
         a1 | 2026-11-01 | Old CPU | 6.1 | 1.25 | aaaa1111 | 40000
         a2 | 2026-11-02 | Old CPU | 6.1 | 1.25 | aaaa1111 | 40100
@@ -52,7 +52,7 @@ pub fn plans() -> Vec<Plan> {
 }
 
 /// The third run, which goes on.
-pub fn in_progress() -> Plan {
+pub(crate) fn in_progress() -> Plan {
     Plan {
         end: RunEnd::Open,
         ..plans().remove(2)
@@ -62,7 +62,7 @@ pub fn in_progress() -> Plan {
 /// The servers: two plain ones and one with a hostile id.
 const SERVERS: [(&str, f64); 4] = [("ceiling", 2.0), ("go", 1.0), ("bun", 0.7), (HOSTILE, 0.5)];
 
-pub fn run(plan: &Plan) -> Run {
+pub(crate) fn run(plan: &Plan) -> Run {
     let server = |id: &str| {
         let is_go = id == "go";
         let is_ceiling = id == "ceiling";
@@ -122,7 +122,7 @@ fn trial(server: &str, sequence: u32, round: u32, rate: f64) -> TrialRecord {
 }
 
 /// The trials of a run.
-pub fn trials(plan: &Plan) -> Vec<TrialRecord> {
+pub(crate) fn trials(plan: &Plan) -> Vec<TrialRecord> {
     let mut trials = Vec::new();
     for round in 1..=6 {
         for (server, speed) in SERVERS {
@@ -153,15 +153,15 @@ fn counted(server: &str) -> UserInstructions {
 }
 
 /// A folder with a store and, once it is built, a site.
-pub struct Place {
-    pub folder: TempDir,
-    pub store: PathBuf,
-    pub site: PathBuf,
+pub(crate) struct Place {
+    pub(crate) folder: TempDir,
+    pub(crate) store: PathBuf,
+    pub(crate) site: PathBuf,
 }
 
 impl Place {
     /// A store with these runs.
-    pub fn with(plans: &[Plan]) -> Self {
+    pub(crate) fn with(plans: &[Plan]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let place = Self {
             store: folder.path().join("prony.sqlite"),
@@ -173,11 +173,11 @@ impl Place {
         place
     }
 
-    pub fn writer(&self) -> Store {
+    pub(crate) fn writer(&self) -> Store {
         Store::open(&self.store).unwrap()
     }
 
-    pub fn record(&self, plan: &Plan) {
+    pub(crate) fn record(&self, plan: &Plan) {
         let store = self.writer();
         store.begin_run(&run(plan)).unwrap();
         for trial in trials(plan) {
@@ -186,7 +186,7 @@ impl Place {
     }
 
     /// Records a run of `prony ab` of `go` and `bun`, without the ceiling if it counts instructions.
-    pub fn record_pair(&self, id: &'static str, by: MeasuredBy) {
+    pub(crate) fn record_pair(&self, id: &'static str, by: MeasuredBy) {
         let plan = Plan {
             id,
             suite: AB,
@@ -212,14 +212,14 @@ impl Place {
         }
     }
 
-    pub fn build(&self) -> Built {
+    pub(crate) fn build(&self) -> Built {
         let store = Store::open_read(&self.store).unwrap();
         let folder = SiteFolder::open(&self.site, false).unwrap();
         build(&store, folder, &mut |_| {}, &AtomicBool::new(false)).unwrap()
     }
 
     /// A page of the site.
-    pub fn page(&self, path: &str) -> String {
+    pub(crate) fn page(&self, path: &str) -> String {
         fs::read_to_string(self.site.join(path)).unwrap()
     }
 }

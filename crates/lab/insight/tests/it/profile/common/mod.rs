@@ -11,12 +11,12 @@ use prony_model::{Profile, Stack, Unavailable};
 use prony_testkit::{processes, until};
 
 /// The kernel ids of all threads of some processes and of their descendants.
-pub fn threads_of(pids: &[i32]) -> io::Result<BTreeSet<i32>> {
+pub(crate) fn threads_of(pids: &[i32]) -> io::Result<BTreeSet<i32>> {
     let tree = descendants_of(pids).into_iter();
     Ok(tree.flat_map(processes::threads_of).flatten().collect())
 }
 
-pub fn descendants_of(pids: &[i32]) -> BTreeSet<i32> {
+pub(crate) fn descendants_of(pids: &[i32]) -> BTreeSet<i32> {
     let mut tree: BTreeSet<i32> = pids.iter().copied().collect();
     let parents = parents();
     loop {
@@ -46,21 +46,21 @@ fn parents() -> Vec<(i32, i32)> {
 }
 
 /// A process that is killed when it is no longer needed, with its descendants.
-pub struct Running {
-    pub child: Child,
-    pub pid: i32,
+pub(crate) struct Running {
+    pub(crate) child: Child,
+    pub(crate) pid: i32,
 }
 
 impl Running {
     /// Starts a program that waits for a line on its standard input before it does anything.
-    pub fn start(command: &mut Command) -> Running {
+    pub(crate) fn start(command: &mut Command) -> Running {
         let child = command.stdin(Stdio::piped()).spawn().unwrap();
         let pid = child.id() as i32;
         Running { child, pid }
     }
 
     /// Waits until it waits for that line: the code that loads a program is not its own.
-    pub fn await_wait(&self) {
+    pub(crate) fn await_wait(&self) {
         let stat = format!("/proc/{}/stat", self.pid);
         until("its wait", || {
             let stat = fs::read_to_string(&stat).unwrap();
@@ -68,13 +68,13 @@ impl Running {
         });
     }
 
-    pub fn go(&mut self) {
+    pub(crate) fn go(&mut self) {
         let stdin = self.child.stdin.as_mut().unwrap();
         stdin.write_all(b"go\n").unwrap();
     }
 
     /// Stops it for the time being, so that it uses no more CPU time.
-    pub fn pause(&self) {
+    pub(crate) fn pause(&self) {
         let pid = self.pid.to_string();
         let paused = Command::new("kill").args(["-STOP", &pid]).status();
         assert!(paused.unwrap().success());
@@ -94,12 +94,12 @@ impl Drop for Running {
 }
 
 /// Starts to profile a process, or says that the kernel forbids it: a failure if PRONY_REQUIRE_PERF_EVENTS is set.
-pub fn profile(options: Options, pid: i32) -> Option<Profiler> {
+pub(crate) fn profile(options: Options, pid: i32) -> Option<Profiler> {
     started(Profiler::start(options, move || threads_of(&[pid])))
 }
 
 /// The profiler, or `None` as above.
-pub fn started(profiler: Result<Profiler, Unavailable>) -> Option<Profiler> {
+pub(crate) fn started(profiler: Result<Profiler, Unavailable>) -> Option<Profiler> {
     match profiler {
         Ok(profiler) => Some(profiler),
         Err(error) => {
@@ -112,7 +112,7 @@ pub fn started(profiler: Result<Profiler, Unavailable>) -> Option<Profiler> {
 }
 
 /// The shares of all time in functions whose names contain `name`: in themselves, and with what they call.
-pub fn shares(profile: &Profile, name: &str) -> (f64, f64) {
+pub(crate) fn shares(profile: &Profile, name: &str) -> (f64, f64) {
     let total = profile.total();
     let has_name = |&frame: &u32| profile.frames[frame as usize].name.contains(name);
     let sum = |is_counted: &dyn Fn(&Stack) -> bool| {
@@ -125,13 +125,13 @@ pub fn shares(profile: &Profile, name: &str) -> (f64, f64) {
     )
 }
 
-pub fn cpu_seconds(pid: i32) -> f64 {
+pub(crate) fn cpu_seconds(pid: i32) -> f64 {
     let tree = descendants_of(&[pid]).into_iter();
     tree.map(|pid| cpu_seconds_of(&pid.to_string())).sum()
 }
 
 /// The CPU time of a process, or of a thread, by its folder in `/proc`.
-pub fn cpu_seconds_of(folder: &str) -> f64 {
+pub(crate) fn cpu_seconds_of(folder: &str) -> f64 {
     let stat = fs::read_to_string(format!("/proc/{folder}/stat")).unwrap_or_default();
     let after_name = stat.rsplit(')').next().unwrap_or_default();
     let ticks = after_name.split_whitespace().skip(11).take(2);
@@ -140,7 +140,7 @@ pub fn cpu_seconds_of(folder: &str) -> f64 {
 }
 
 /// Waits until a process and its descendants have used this much more CPU time.
-pub fn use_cpu(pid: i32, seconds: f64) {
+pub(crate) fn use_cpu(pid: i32, seconds: f64) {
     let (mut used, mut before) = (0.0, cpu_seconds(pid));
     until("the CPU time", || {
         let now = cpu_seconds(pid);
@@ -151,7 +151,7 @@ pub fn use_cpu(pid: i32, seconds: f64) {
     });
 }
 
-pub fn waits_of(pid: i32) -> u64 {
+pub(crate) fn waits_of(pid: i32) -> u64 {
     let waits = |thread: i32| -> Option<u64> {
         let status = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
         let line = status

@@ -11,19 +11,19 @@ use prony_testkit::processes::Killed;
 use crate::trace::known::again;
 
 /// How often two threads of the server wake each other for one request.
-pub const ROUNDS: u64 = 500;
+pub(super) const ROUNDS: u64 = 500;
 
 const PING_PONG: u8 = b'p';
 
-pub struct Server {
+pub(super) struct Server {
     process: Killed,
     address: String,
 }
 
-pub struct Connection(TcpStream);
+pub(super) struct Connection(TcpStream);
 
 impl Server {
-    pub fn start() -> Server {
+    pub(super) fn start() -> Server {
         let mut command = again(&std::env::current_exe().unwrap(), "server::serve");
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut process = Killed(command.spawn().unwrap());
@@ -37,11 +37,11 @@ impl Server {
         }
     }
 
-    pub fn pid(&self) -> u32 {
+    pub(super) fn pid(&self) -> u32 {
         self.process.0.id()
     }
 
-    pub fn connect(&self) -> Connection {
+    pub(super) fn connect(&self) -> Connection {
         let stream = TcpStream::connect(&self.address).unwrap();
         stream.set_nodelay(true).unwrap();
         Connection(stream)
@@ -50,13 +50,13 @@ impl Server {
 
 impl Connection {
     /// Three bytes, one after the other, and as many in response.
-    pub fn request(&mut self) {
+    pub(super) fn request(&mut self) {
         self.0.write_all(b"abc").unwrap();
         self.0.read_exact(&mut [0; 3]).unwrap();
     }
 
     /// A request for which two threads wake each other.
-    pub fn ping_pong(&mut self) {
+    pub(super) fn ping_pong(&mut self) {
         self.0.write_all(&[PING_PONG; 3]).unwrap();
         self.0.read_exact(&mut [0; 3]).unwrap();
     }

@@ -7,15 +7,15 @@ use prony_report::compare::{Basis, Comparison, Finding, MetricRow, Question, Sid
 
 /// What a made-up server does.
 #[derive(Clone, Copy)]
-pub struct Server {
-    pub rate: f64,
-    pub cpu_ns: f64,
-    pub instructions: Option<f64>,
-    pub latency_ns: f64,
-    pub memory: u64,
+pub(super) struct Server {
+    pub(crate) rate: f64,
+    pub(crate) cpu_ns: f64,
+    pub(crate) instructions: Option<f64>,
+    pub(crate) latency_ns: f64,
+    pub(crate) memory: u64,
 }
 
-pub const SERVER: Server = Server {
+pub(super) const SERVER: Server = Server {
     rate: 50_000.0,
     cpu_ns: 18_000.0,
     instructions: Some(21_000.0),
@@ -25,7 +25,7 @@ pub const SERVER: Server = Server {
 
 impl Server {
     /// A server that does this many times the work per response.
-    pub fn working(self, times: f64) -> Self {
+    pub(super) fn working(self, times: f64) -> Self {
         Self {
             rate: self.rate / times,
             cpu_ns: self.cpu_ns * times,
@@ -37,15 +37,15 @@ impl Server {
 }
 
 /// A run with its trials.
-pub struct SampleRun {
-    pub run: Run,
-    pub trials: Vec<TrialRecord>,
+pub(super) struct SampleRun {
+    pub(crate) run: Run,
+    pub(crate) trials: Vec<TrialRecord>,
     /// By how much figures vary from round to round, as a share.
     spread: f64,
     random: u64,
 }
 
-pub fn closed(connections: usize) -> LoadSpec {
+pub(super) fn closed(connections: usize) -> LoadSpec {
     LoadSpec {
         connections,
         duration: Some(Seconds::from_secs(1)),
@@ -54,7 +54,7 @@ pub fn closed(connections: usize) -> LoadSpec {
     }
 }
 
-pub fn made(id: &str, spread: f64) -> SampleRun {
+pub(super) fn made(id: &str, spread: f64) -> SampleRun {
     SampleRun {
         run: Run {
             suite: "ab".into(),
@@ -80,7 +80,12 @@ pub fn made(id: &str, spread: f64) -> SampleRun {
 }
 
 impl SampleRun {
-    pub fn server(&mut self, id: &str, class: &str, status: ServerStatus) -> &mut ServerRecord {
+    pub(super) fn server(
+        &mut self,
+        id: &str,
+        class: &str,
+        status: ServerStatus,
+    ) -> &mut ServerRecord {
         self.run.servers.push(ServerRecord {
             language: "Go".into(),
             framework: "net/http".into(),
@@ -95,30 +100,36 @@ impl SampleRun {
     }
 
     /// Adds a server that was measured in this many rounds of `hello`.
-    pub fn with(self, id: &str, server: Server, rounds: u32) -> Self {
+    pub(super) fn with(self, id: &str, server: Server, rounds: u32) -> Self {
         self.with_load(id, server, rounds, &closed(64))
     }
 
-    pub fn with_load(mut self, id: &str, server: Server, rounds: u32, load: &LoadSpec) -> Self {
+    pub(super) fn with_load(
+        mut self,
+        id: &str,
+        server: Server,
+        rounds: u32,
+        load: &LoadSpec,
+    ) -> Self {
         self.server(id, "framework", ServerStatus::Ready);
         self.measure(id, server, rounds, load);
         self
     }
 
-    pub fn with_ceiling(mut self, server: Server, rounds: u32) -> Self {
+    pub(super) fn with_ceiling(mut self, server: Server, rounds: u32) -> Self {
         self.server("ceiling", "reference", ServerStatus::Ready);
         self.measure("ceiling", server, rounds, &closed(64));
         self
     }
 
     /// Adds a server that could not be built.
-    pub fn with_broken(mut self, id: &str) -> Self {
+    pub(super) fn with_broken(mut self, id: &str) -> Self {
         let output = "main.go:4: no such package\nmore".into();
         self.server(id, "framework", ServerStatus::BuildFailed { output });
         self
     }
 
-    pub fn measure(&mut self, id: &str, server: Server, rounds: u32, load: &LoadSpec) {
+    pub(super) fn measure(&mut self, id: &str, server: Server, rounds: u32, load: &LoadSpec) {
         for round in 1..=rounds {
             let load = LoadSpec {
                 seed: round.into(),
@@ -138,7 +149,7 @@ impl SampleRun {
     }
 
     /// Changes the measurements of a server, round by round.
-    pub fn change(mut self, id: &str, change: impl Fn(u32, &mut Measurement)) -> Self {
+    pub(super) fn change(mut self, id: &str, change: impl Fn(u32, &mut Measurement)) -> Self {
         for record in self.of(id) {
             if let TrialResult::Measured(measurement) = &mut record.result {
                 change(record.trial.round, measurement);
@@ -147,12 +158,12 @@ impl SampleRun {
         self
     }
 
-    pub fn of(&mut self, id: &str) -> impl Iterator<Item = &mut TrialRecord> {
+    pub(super) fn of(&mut self, id: &str) -> impl Iterator<Item = &mut TrialRecord> {
         let trials = self.trials.iter_mut();
         trials.filter(move |record| record.trial.server == id)
     }
 
-    pub fn side<'a>(&'a self, server: impl Into<Option<&'a str>>) -> Side<'a> {
+    pub(super) fn side<'a>(&'a self, server: impl Into<Option<&'a str>>) -> Side<'a> {
         Side {
             run: &self.run,
             trials: &self.trials,
@@ -198,21 +209,26 @@ impl SampleRun {
 }
 
 /// The comparison of two servers of one run.
-pub fn within(run: &SampleRun, base: &str, new: &str) -> Comparison {
+pub(super) fn within(run: &SampleRun, base: &str, new: &str) -> Comparison {
     compared_by(run.side(base), run.side(new), "", "")
 }
 
 /// The comparison of two runs.
-pub fn between(base: &SampleRun, new: &SampleRun) -> Comparison {
+pub(super) fn between(base: &SampleRun, new: &SampleRun) -> Comparison {
     compared_by(base.side(None), new.side(None), "", "")
 }
 
 /// The comparison by some metrics with some thresholds, or the usual ones.
-pub fn compared_by(base: Side<'_>, new: Side<'_>, metrics: &str, thresholds: &str) -> Comparison {
+pub(super) fn compared_by(
+    base: Side<'_>,
+    new: Side<'_>,
+    metrics: &str,
+    thresholds: &str,
+) -> Comparison {
     Comparison::of(base, new, &question(metrics, thresholds)).unwrap()
 }
 
-pub fn question(metrics: &str, thresholds: &str) -> Question {
+pub(super) fn question(metrics: &str, thresholds: &str) -> Question {
     let metrics = metrics.split_whitespace().map(|name| name.parse().unwrap());
     Question {
         metrics: metrics.collect(),
@@ -223,25 +239,24 @@ pub fn question(metrics: &str, thresholds: &str) -> Question {
     }
 }
 
-/// The only row with this name.
 #[track_caller]
-pub fn row<'a>(comparison: &'a Comparison, name: &str) -> &'a MetricRow {
+pub(super) fn row<'a>(comparison: &'a Comparison, name: &str) -> &'a MetricRow {
     let rows = comparison.cases.iter().flat_map(|case| &case.rows);
     let found: Vec<&MetricRow> = rows.filter(|row| row.what.name() == name).collect();
     assert_eq!(found.len(), 1, "{name}: {comparison:#?}");
     found[0]
 }
 
-pub fn finding(comparison: &Comparison, name: &str) -> Finding {
+pub(super) fn finding(comparison: &Comparison, name: &str) -> Finding {
     row(comparison, name).finding
 }
 
-pub fn basis(comparison: &Comparison, name: &str) -> Basis {
+pub(super) fn basis(comparison: &Comparison, name: &str) -> Basis {
     row(comparison, name).change.unwrap().basis
 }
 
 /// The finding for each metric, in the order of the rows.
-pub fn findings(comparison: &Comparison) -> Vec<(&'static str, Finding)> {
+pub(super) fn findings(comparison: &Comparison) -> Vec<(&'static str, Finding)> {
     let rows = comparison.cases.iter().flat_map(|case| &case.rows);
     rows.map(|row| (row.what.name(), row.finding)).collect()
 }

@@ -74,19 +74,19 @@ const STACKS: [&str; 3] = [
     300 | main@python3;sendto@libc.so.6;tcp_sendmsg@[kernel]",
 ];
 
-pub fn header() -> Header {
+pub(crate) fn header() -> Header {
     Header::from(&sample::run("20261126-093000-explain"))
 }
 
 /// Three servers with a plain workload and an event stream.
-pub fn explanations() -> Vec<Explanation> {
+pub(crate) fn explanations() -> Vec<Explanation> {
     let units = [CostUnit::Request, CostUnit::Event].into_iter();
     let all = units.flat_map(|unit| (0..3).map(move |nth| explanation(unit, nth, nth)));
     all.collect()
 }
 
 /// Twelve servers with the plain workload.
-pub fn many() -> Vec<Explanation> {
+pub(crate) fn many() -> Vec<Explanation> {
     let of = |i: usize| {
         let mut one = explanation(CostUnit::Request, 0, i % 3);
         one.server = format!("server-{i:02}");
@@ -101,7 +101,7 @@ pub fn many() -> Vec<Explanation> {
 }
 
 /// A server that could hardly be measured, after a single round, with names that no table should trust.
-pub fn least() -> Vec<Explanation> {
+pub(crate) fn least() -> Vec<Explanation> {
     let mut one = explanation(CostUnit::Request, 0, 0);
     one.server = "<b>|`x`\u{1b}[31m".into();
     one.rounds.truncate(1);
@@ -126,7 +126,7 @@ pub fn least() -> Vec<Explanation> {
 }
 
 /// A server before and after a change of one of its functions.
-pub fn revisions() -> [Explanation; 2] {
+pub(crate) fn revisions() -> [Explanation; 2] {
     let before = explanation(CostUnit::Request, 1, 0);
     let mut after = explanation(CostUnit::Request, 1, 1);
     for (round, noise) in after.rounds.iter_mut().zip(NOISE[1]) {
