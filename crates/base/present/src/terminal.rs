@@ -7,7 +7,7 @@ const LEAST_TEXT: usize = 30;
 ///
 /// ```
 /// use prony_present::terminal::Paint;
-/// assert_eq!(Paint { colour: false }.bold("worse"), "worse");
+/// assert_eq!(Paint { colour: false }.bad("worse"), "worse");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Paint {
