@@ -228,6 +228,14 @@ fn whole_file(what: &str, path: &str) -> Result<Vec<u8>, Box<dyn Error>> {
     Ok(bytes.ok_or_else(|| format!("{what} from `{path}` is {}", too_long()))?)
 }
 
+/// The first of some flags that is given.
+pub(crate) fn first_given<const N: usize>(
+    flags: [(&'static str, bool); N],
+) -> Option<&'static str> {
+    let mut flags = flags.into_iter();
+    flags.find_map(|(flag, is_given)| is_given.then_some(flag))
+}
+
 /// The words of the command line, for the record. What is no text is shown with replacement characters.
 pub(crate) fn command_line() -> Vec<String> {
     let words = std::env::args_os();

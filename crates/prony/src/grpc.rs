@@ -8,7 +8,6 @@ use base64::Engine;
 use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig};
 use clap::Args;
-use prony_load::tls::TlsClient;
 use prony_load::wire::grpc::Status;
 use prony_load::{Endpoint, ExchangeError, exchange};
 use prony_run::run::other_scheme;
@@ -18,7 +17,7 @@ use prony_traffic::{
 };
 
 use crate::exit::usage;
-use crate::tls::{Offered, SPEAKS_TLS};
+use crate::tls::{SPEAKS_TLS, Tls};
 
 /// Where the definitions of services and messages come from.
 #[derive(Args)]
@@ -99,9 +98,7 @@ pub(crate) fn server_of(url: &HttpUrl) -> String {
 pub(crate) struct GrpcServer {
     pub(crate) endpoint: Endpoint,
     pub(crate) url: HttpUrl,
-    pub(crate) tls: Option<TlsClient>,
-    /// Whether there is a certificate to present if the server requests one.
-    pub(crate) has_certificate: bool,
+    pub(crate) tls: Option<Tls>,
     pub(crate) metadata: Vec<Field>,
     pub(crate) timeout: Duration,
 }
@@ -126,26 +123,24 @@ impl GrpcServer {
             ..Call::unary(path, self.url.host_header(), message)
         };
         call.check().map_err(failed)?;
-        let response = exchange(
-            &self.endpoint,
-            &call.into(),
-            self.tls.as_ref(),
-            self.timeout,
-        )
-        .map_err(|error| failed(self.explain(error).to_string()))?;
+        let tls = self.tls.as_ref().map(|tls| &tls.client);
+        let response = exchange(&self.endpoint, &call.into(), tls, self.timeout)
+            .map_err(|error| failed(self.explain(error).to_string()))?;
         first_message(&response)
     }
 
     /// Why there was no response, and what helps. A server over TLS that gets a call in plain text closes the connection,
     /// sends an alert, or responds in HTTP/1.1.
     fn explain(&self, error: ExchangeError) -> Box<dyn Error> {
-        let may_be_tls = self.tls.is_none() && !matches!(error, ExchangeError::Connect { .. });
-        let speaks = may_be_tls
-            .then(|| other_scheme(&self.endpoint, Scheme::Http, self.timeout))
-            .flatten();
-        match speaks {
-            Some(_) => SPEAKS_TLS.into(),
-            None => Offered::by_grpc(self.has_certificate).explain(error),
+        let did_connect = !matches!(error, ExchangeError::Connect { .. });
+        match &self.tls {
+            Some(tls) => tls.offered.explain(error),
+            None if did_connect
+                && other_scheme(&self.endpoint, Scheme::Http, self.timeout).is_some() =>
+            {
+                SPEAKS_TLS.into()
+            }
+            None => error.into(),
         }
     }
 }

@@ -2,16 +2,18 @@
 
 use std::error::Error;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
-use prony_load::ExchangeError;
 use prony_load::tls::{
     Identity, Offer, TlsClient, TlsError, TlsSettings, TlsVersion, Trust, Versions, cipher_suites,
 };
 use prony_load::wire::Fault;
 use prony_load::wire::tls::{ClientCertificate, Failure};
+use prony_load::{Endpoint, ExchangeError, negotiate};
 use prony_traffic::{HttpUrl, HttpVersion, Scheme};
 
+use crate::arguments;
 use crate::exit::usage;
 
 /// How connections to `https://` URLs are set up.
@@ -65,36 +67,27 @@ fn ciphers_help() -> String {
 
 impl TlsFlags {
     /// How connections to that server are encrypted: as these flags say, or else as the project does; `None` if its URL
-    /// is of plain HTTP.
+    /// is of plain HTTP. Requests may trust any certificate, which means nothing without TLS.
     pub(crate) fn of(
         &self,
         server: &HttpUrl,
         of_project: Option<&TlsSettings>,
-    ) -> Result<Option<Tls>, String> {
-        let given = self.first_given();
-        let settings = of_project.filter(|_| given.is_none()).cloned();
-        match (server.scheme(), given) {
-            (Scheme::Https, _) => Ok(Some(Tls {
-                settings: settings.unwrap_or_else(|| self.settings()),
-                host: server.host().to_owned(),
-            })),
-            (Scheme::Http, None) => Ok(None),
-            (Scheme::Http, Some(flag)) => Err(format!(
+        is_insecure: bool,
+    ) -> Result<Option<TlsSettings>, String> {
+        let is_insecure = is_insecure && self.cacert.is_none();
+        match (server.scheme(), self.first_given(), of_project) {
+            (Scheme::Http, None, _) => Ok(None),
+            (Scheme::Http, Some(flag), _) => Err(format!(
                 "{flag} needs TLS, but `{}` is an http:// URL; write https://, or leave out {flag}",
                 server.as_str()
             )),
+            (Scheme::Https, None, Some(settings)) if !is_insecure => Ok(Some(settings.clone())),
+            (Scheme::Https, ..) => Ok(Some(self.settings(is_insecure))),
         }
     }
 
-    /// The same for requests that may trust any certificate, which means nothing without TLS.
-    pub(crate) fn or_insecure(&self, server: &HttpUrl, is_insecure: bool) -> Self {
-        let mut flags = self.clone();
-        flags.insecure |= is_insecure && self.cacert.is_none() && server.scheme() == Scheme::Https;
-        flags
-    }
-
     fn first_given(&self) -> Option<&'static str> {
-        let flags = [
+        arguments::first_given([
             ("--insecure", self.insecure),
             ("--cacert", self.cacert.is_some()),
             ("--cert", self.cert.is_some()),
@@ -103,16 +96,14 @@ impl TlsFlags {
             ("--ciphers", !self.ciphers.is_empty()),
             ("--sni", self.sni.is_some()),
             ("--tls-resume", self.tls_resume),
-        ];
-        let given = flags.into_iter().find(|(_, is_given)| *is_given);
-        given.map(|(flag, _)| flag)
+        ])
     }
 
-    fn settings(&self) -> TlsSettings {
+    fn settings(&self, is_insecure: bool) -> TlsSettings {
         let all = Versions::default();
         TlsSettings {
             trust: match &self.cacert {
-                _ if self.insecure => Trust::Any,
+                _ if self.insecure || is_insecure => Trust::Any,
                 Some(file) => Trust::File(file.clone()),
                 None => Trust::Roots,
             },
@@ -132,40 +123,74 @@ impl TlsFlags {
 }
 
 /// The TLS of the connections to one server.
+#[derive(Clone)]
 pub(crate) struct Tls {
     settings: TlsSettings,
     host: String,
+    pub(crate) client: TlsClient,
+    pub(crate) offered: Offered,
 }
 
 impl Tls {
-    /// Reads the files, and offers these versions of HTTP.
-    pub(crate) fn client(&self, offer: Offer) -> Result<TlsClient, Box<dyn Error>> {
-        let client = self.settings.client(&self.host, offer);
-        client.map_err(|error| match error {
-            TlsError::NoKey { .. } if self.key_is_with_certificate() => {
-                usage(format!("{error}; give its file with --key"))
-            }
-            TlsError::NoRoots { .. } => {
-                format!("{error}; trust the server's with --cacert FILE, or any with --insecure")
-                    .into()
-            }
-            TlsError::NoVersion(_)
-            | TlsError::UnknownCipherSuite(_)
-            | TlsError::CipherSuiteVersion { .. }
-            | TlsError::ServerName(_) => usage(error),
-            error => error.into(),
+    /// Reads the files, and offers these versions of HTTP to a host.
+    pub(crate) fn new(
+        settings: TlsSettings,
+        host: &str,
+        http: Offer,
+        is_grpc: bool,
+    ) -> Result<Self, Box<dyn Error>> {
+        Ok(Self {
+            client: client(&settings, host, http)?,
+            offered: Offered {
+                http,
+                is_grpc,
+                has_certificate: settings.identity.is_some(),
+            },
+            host: host.to_owned(),
+            settings,
         })
     }
 
-    /// Whether there is a certificate to present to a server that requests one.
-    pub(crate) fn has_certificate(&self) -> bool {
-        self.settings.identity.is_some()
+    /// Lets the server choose the version of HTTP. That connection also shows whether the server is trusted.
+    pub(crate) fn negotiate(
+        &self,
+        endpoint: &Endpoint,
+        timeout: Duration,
+    ) -> Result<(TlsClient, HttpVersion), Box<dyn Error>> {
+        let chosen = negotiate(endpoint, &self.client, timeout);
+        let http = chosen.map_err(|error| self.offered.explain(error))?;
+        match self.offered.http {
+            Offer::Only(HttpVersion::Http2) if http != HttpVersion::Http2 => {
+                Err(self.offered.no_http2())
+            }
+            Offer::Only(version) => Ok((self.client.clone(), version)),
+            Offer::Both => {
+                let client = client(&self.settings, &self.host, Offer::Only(http))?;
+                Ok((client, http))
+            }
+        }
     }
+}
 
-    fn key_is_with_certificate(&self) -> bool {
-        let identity = self.settings.identity.as_ref();
-        identity.is_some_and(|identity| identity.key == identity.certificates)
-    }
+fn client(settings: &TlsSettings, host: &str, http: Offer) -> Result<TlsClient, Box<dyn Error>> {
+    settings.client(host, http).map_err(|error| match error {
+        TlsError::NoKey { .. } if key_is_with_certificate(settings) => {
+            usage(format!("{error}; give its file with --key"))
+        }
+        TlsError::NoRoots { .. } => {
+            format!("{error}; trust the server's with --cacert FILE, or any with --insecure").into()
+        }
+        TlsError::NoVersion(_)
+        | TlsError::UnknownCipherSuite(_)
+        | TlsError::CipherSuiteVersion { .. }
+        | TlsError::ServerName(_) => usage(error),
+        error => error.into(),
+    })
+}
+
+fn key_is_with_certificate(settings: &TlsSettings) -> bool {
+    let identity = settings.identity.as_ref();
+    identity.is_some_and(|identity| identity.key == identity.certificates)
 }
 
 /// What helps if the URL of a server that speaks TLS is of plain HTTP.
@@ -183,15 +208,6 @@ pub(crate) struct Offered {
 }
 
 impl Offered {
-    /// What a gRPC call offers.
-    pub(crate) fn by_grpc(has_certificate: bool) -> Self {
-        Self {
-            http: Offer::Only(HttpVersion::Http2),
-            is_grpc: true,
-            has_certificate,
-        }
-    }
-
     /// An error of an exchange, and which flag helps if TLS is its reason.
     pub(crate) fn explain(self, error: ExchangeError) -> Box<dyn Error> {
         let advice = match &error {
@@ -283,11 +299,11 @@ mod tests {
     #[test]
     fn each_flag_needs_https() {
         let plain: HttpUrl = "http://localhost/".parse().unwrap();
-        assert!(flags(&[]).of(&plain, None).unwrap().is_none());
+        assert!(flags(&[]).of(&plain, None, true).unwrap().is_none());
         let all = "--insecure; --cacert a; --cert a --key b; --tls-min 1.3; --tls-max 1.2; --ciphers a,b; --sni a; --tls-resume";
         for words in all.split("; ") {
             let words: Vec<&str> = words.split(' ').collect();
-            let error = flags(&words).of(&plain, None).err().unwrap();
+            let error = flags(&words).of(&plain, None, false).err().unwrap();
             starts_with(&error, &format!("{} needs TLS", words[0]));
         }
     }
@@ -302,14 +318,14 @@ mod tests {
         for name in offered {
             contains(&ciphers_help(), name);
             contains(documented, &format!("`{name}`"));
-            let chosen = flags(&["--ciphers", name]).settings();
+            let chosen = flags(&["--ciphers", name]).settings(false);
             chosen.client("localhost", Offer::Both).unwrap();
         }
     }
 
     #[test]
     fn the_key_may_be_with_the_certificate() {
-        let identity = |words: &[&str]| flags(words).settings().identity.unwrap();
+        let identity = |words: &[&str]| flags(words).settings(false).identity.unwrap();
         let both = identity(&["--cert", "a"]);
         assert_eq!(both.key, both.certificates);
         let two = identity(&["--cert", "a", "--key", "b"]);
@@ -359,7 +375,11 @@ mod tests {
             chosen: None,
         };
         for failure in [refused, chosen] {
-            let error = explained(failure, Offered::by_grpc(false));
+            let by_grpc = Offered {
+                is_grpc: true,
+                ..only(HttpVersion::Http2)
+            };
+            let error = explained(failure, by_grpc);
             assert!(error.ends_with("; gRPC needs HTTP/2"), "{error}");
             assert!(!error.contains("--http"), "{error}");
         }

@@ -146,19 +146,16 @@ impl SchemaSource {
             .map_err(usage)?;
         check_url(&url)?;
         let metadata = metadata(&self.headers, &url)?;
-        let tls = self.tls.of(&url, None).map_err(usage)?;
-        let has_certificate = tls.as_ref().is_some_and(Tls::has_certificate);
-        let tls = tls.map(|tls| tls.client(Offer::Only(HttpVersion::Http2)));
-        let tls = tls.transpose()?;
-        let endpoint = match &self.unix_socket {
-            Some(path) => Endpoint::Unix(path.clone()).connectable(self.timeout)?,
-            None => Endpoint::of(&url, self.timeout)?,
-        };
+        let tls = self.tls.of(&url, None, false).map_err(usage)?;
+        let http = Offer::Only(HttpVersion::Http2);
+        let tls = tls.map(|settings| Tls::new(settings, url.host(), http, true));
         Ok(GrpcServer {
-            endpoint,
+            tls: tls.transpose()?,
+            endpoint: match &self.unix_socket {
+                Some(path) => Endpoint::Unix(path.clone()).connectable(self.timeout)?,
+                None => Endpoint::of(&url, self.timeout)?,
+            },
             url,
-            tls,
-            has_certificate,
             metadata,
             timeout: self.timeout,
         })

@@ -15,22 +15,20 @@ use crate::tls::{Offered, SPEAKS_TLS};
 pub(super) fn advice(
     plan: &LoadPlan,
     result: &LoadResult,
-    offered: Offered,
+    offered: Option<Offered>,
 ) -> Option<&'static str> {
     if result.ended == Ended::Interrupted || result.outcomes[Outcome::Ok] > 0 {
         return None;
     }
-    let of_connection = match plan.tls {
-        Some(_) => of_certificate(result, offered),
+    let of_connection = match offered {
+        // With TLS 1.3 the server refuses a client without a certificate when the handshake is over, so during the load.
+        Some(offered) => {
+            let first = result.first_wrong.as_ref();
+            first.and_then(|first| offered.certificate_advice_on(&first.detail))
+        }
         None => of_protocol(plan, result),
     };
     of_connection.or_else(|| of_event_stream(plan, result))
-}
-
-/// With TLS 1.3 the server refuses a client without a certificate when the handshake is over, so during the load.
-fn of_certificate(result: &LoadResult, offered: Offered) -> Option<&'static str> {
-    let first = result.first_wrong.as_ref()?;
-    offered.certificate_advice_on(&first.detail)
 }
 
 /// Over plain HTTP, a server that speaks TLS, or HTTP/2 alone, closes the connection, sends something else, or responds

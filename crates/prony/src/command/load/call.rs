@@ -4,11 +4,10 @@ use std::error::Error;
 use std::time::Duration;
 
 use clap::Args;
-use prony_load::Endpoint;
-use prony_load::tls::TlsClient;
 use prony_traffic::protobuf::{Method, Schema};
-use prony_traffic::{Base64, Call, CallKind, Field, HttpUrl};
+use prony_traffic::{Base64, Call, CallKind, HttpUrl, HttpVersion};
 
+use super::requests::Requests;
 use crate::arguments;
 use crate::exit::usage;
 use crate::grpc::{GrpcServer, SchemaFlags, check_url, metadata};
@@ -21,7 +20,7 @@ pub(super) struct CallArguments {
     #[arg(long, value_name = "PACKAGE.SERVICE/METHOD",
         conflicts_with_all = ["method", "requests_file", "order", "weights", "pipeline", "http1",
             "sse", "streams"])]
-    grpc: Option<String>,
+    pub(crate) grpc: Option<String>,
     /// Send this message: JSON or @FILE; for a method that streams its requests, several one after
     /// the other or in an array [default: {}]
     #[arg(long, value_name = "JSON", requires = "grpc", conflicts_with = "body")]
@@ -35,47 +34,54 @@ pub(super) struct CallArguments {
 }
 
 impl CallArguments {
-    /// A flag that makes the request a call, if one was given.
-    pub(super) fn changed(&self) -> Option<&'static str> {
-        self.grpc.is_some().then_some("--grpc")
-    }
-
     /// The method to call, if one is given.
-    pub(super) fn method(&self) -> Result<Option<&str>, &'static str> {
+    pub(super) fn method(&self) -> Result<Option<&str>, Box<dyn Error>> {
         match &self.grpc {
-            None if self.schema.are_given() => Err(
+            None if self.schema.are_given() => Err(usage(
                 "--proto and --protoset define the method of a call; name the method with --grpc",
-            ),
+            )),
             method => Ok(method.as_deref()),
         }
     }
 
-    /// The call of `method` of the server at `url`. `encoded` is a message that is encoded already.
-    pub(super) fn call(
+    /// The call of the method with this name. `encoded` is a message that is encoded already.
+    pub(super) fn requests(
         &self,
-        method: &str,
-        url: &HttpUrl,
+        name: &str,
+        server: HttpUrl,
         headers: &[String],
         encoded: Option<Vec<u8>>,
-    ) -> Result<GrpcCall, Box<dyn Error>> {
-        check_url(url)?;
+    ) -> Result<Requests, Box<dyn Error>> {
+        check_url(&server)?;
         let schema = self.schema.local()?;
-        let call = GrpcCall {
-            name: method.to_owned(),
-            server: url.clone(),
-            metadata: metadata(headers, url)?,
-            timeout: self.grpc_timeout,
-            message: match encoded {
-                Some(message) => Message::Encoded(message),
-                None => Message::Json(self.json()?),
-            },
-            method: schema
-                .map(|schema| schema.method(method))
-                .transpose()
-                .map_err(usage)?,
+        let method = schema.map(|schema| schema.method(name)).transpose();
+        let method = method.map_err(usage)?;
+        let json = match encoded {
+            Some(_) => None,
+            None => Some(self.json()?),
         };
-        // Whatever is wrong with it is found before anything is connected.
-        call.known().map(|_| call)
+        let mut call = Call {
+            path: path_of(name),
+            authority: server.host_header().to_owned(),
+            scheme: server.scheme(),
+            kind: CallKind::Unary,
+            metadata: metadata(headers, &server)?,
+            timeout: self.grpc_timeout,
+            messages: vec![Base64(encoded.unwrap_or_default())],
+        };
+        call.check().map_err(usage)?;
+        if let Some(method) = &method {
+            call = defined(call, method, json.as_deref())?;
+        }
+        let url = server.with_path(&call.path).map_err(usage)?;
+        Ok(Requests {
+            version: Some(HttpVersion::Http2),
+            undefined: json.filter(|_| method.is_none()).map(|json| Undefined {
+                method: name.to_owned(),
+                json,
+            }),
+            ..Requests::new(call.into(), server, url.as_str())
+        })
     }
 
     fn json(&self) -> Result<String, Box<dyn Error>> {
@@ -85,95 +91,39 @@ impl CallArguments {
     }
 }
 
-/// A call of a gRPC method.
-pub(super) struct GrpcCall {
-    /// The method's name, as the user wrote it.
-    name: String,
-    server: HttpUrl,
-    metadata: Vec<Field>,
-    timeout: Option<Duration>,
-    message: Message,
-    /// The method, if its definition is at hand.
-    method: Option<Method>,
+/// The message of a call whose method only the server can define. Until then the call is unary, with an empty message.
+pub(super) struct Undefined {
+    method: String,
+    json: String,
 }
 
-enum Message {
-    Json(String),
-    Encoded(Vec<u8>),
+impl Undefined {
+    /// The call, as the server defines its method.
+    pub(super) fn define(&self, call: Call, server: &GrpcServer) -> Result<Call, Box<dyn Error>> {
+        let schema: Schema = server.schema(&self.method)?;
+        let method = schema.method(&self.method).map_err(usage)?;
+        defined(call, &method, Some(&self.json))
+    }
 }
 
-impl GrpcCall {
-    /// The URL of the method, for the record.
-    pub(super) fn url(&self) -> Result<String, Box<dyn Error>> {
-        let url = self.server.with_path(&self.path()).map_err(usage)?;
-        Ok(url.as_str().to_owned())
-    }
-
-    /// Whether the server has to define the method, because its messages are JSON and no file does.
-    pub(super) fn needs_reflection(&self) -> bool {
-        self.method.is_none() && matches!(self.message, Message::Json(_))
-    }
-
-    /// Gets the definition of the method from the server.
-    pub(super) fn reflect(
-        &mut self,
-        endpoint: &Endpoint,
-        tls: Option<&TlsClient>,
-        has_certificate: bool,
-        timeout: Duration,
-    ) -> Result<(), Box<dyn Error>> {
-        let server = GrpcServer {
-            endpoint: endpoint.clone(),
-            url: self.server.clone(),
-            tls: tls.cloned(),
-            has_certificate,
-            metadata: self.metadata.clone(),
-            timeout,
-        };
-        let schema: Schema = server.schema(&self.name)?;
-        self.method = Some(schema.method(&self.name).map_err(usage)?);
-        Ok(())
-    }
-
-    /// Whether the responses of the method are streams of messages.
-    pub(super) fn streams_responses(&self) -> bool {
-        self.kind().streams_responses()
-    }
-
-    /// The call as far as it is known here. If the server has to define the method, it has an empty message.
-    pub(super) fn known(&self) -> Result<Call, Box<dyn Error>> {
-        let messages = match (&self.message, &self.method) {
-            (Message::Encoded(message), _) => vec![message.clone()],
-            (Message::Json(json), Some(method)) => method
-                .encode(json)
-                .map_err(|error| usage(format!("--data: {error}")))?,
-            (Message::Json(_), None) => vec![Vec::new()],
-        };
-        let call = Call {
-            path: self.path(),
-            authority: self.server.host_header().to_owned(),
-            scheme: self.server.scheme(),
-            kind: self.kind(),
-            metadata: self.metadata.clone(),
-            timeout: self.timeout,
-            messages: messages.into_iter().map(Base64).collect(),
-        };
-        call.check().map_err(usage)?;
-        Ok(call)
-    }
-
-    fn path(&self) -> String {
-        match &self.method {
-            Some(method) => method.path(),
-            None => path_of(&self.name),
+/// The call of a method, with this message unless it has one.
+fn defined(call: Call, method: &Method, json: Option<&str>) -> Result<Call, Box<dyn Error>> {
+    let messages = match json {
+        None => call.messages,
+        Some(json) => {
+            let encoded = method.encode(json);
+            let encoded = encoded.map_err(|error| usage(format!("--data: {error}")))?;
+            encoded.into_iter().map(Base64).collect()
         }
-    }
-
-    /// Unary, unless its definition says otherwise.
-    fn kind(&self) -> CallKind {
-        let kind = self.method.as_ref().map(Method::kind);
-        kind.unwrap_or(CallKind::Unary)
-    }
+    };
+    let call = Call {
+        path: method.path(),
+        kind: method.kind(),
+        messages,
+        ..call
+    };
+    call.check().map_err(usage)?;
+    Ok(call)
 }
 
 /// The path of a method by its name, with a dot or a slash before the method.

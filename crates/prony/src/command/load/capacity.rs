@@ -2,9 +2,8 @@
 
 use std::cell::RefCell;
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
 
@@ -21,13 +20,11 @@ use prony_run::capacity::{
 use prony_server::OutsideMeter;
 
 use super::advice::advice;
+use super::{Arguments, ReadyLoad};
 use crate::arguments;
 use crate::exit::{FAILURE, IMPRECISE, INTERRUPTED, Outcome};
-use crate::fleet::Loads;
 use crate::result_file::{self, ResultFile};
-use crate::tls::Offered;
 use crate::view::capacity_progress::CapacityProgress;
-use crate::view::screen_thread::LiveMode;
 use crate::view::{capacity_summary, width};
 
 /// The highest rate that meets the objectives.
@@ -37,7 +34,7 @@ pub(super) struct CapacityArguments {
     /// Find the highest rate (open loop), of requests or of the flows of a Hurl file, at which the server
     /// meets the --objective, and the curve of latency against rate; -d is the minimum time per rate
     #[arg(long, group = "schedule", conflicts_with_all = ["requests", "latency", "markdown", "junit", "hgrm", "hdr_log", "trace"])]
-    find_capacity: bool,
+    pub(crate) find_capacity: bool,
     /// Report a capacity only if both ends of its 95 % interval are within this share of it; otherwise
     /// exit with status 4
     #[arg(long, value_name = "PERCENT", value_parser = precision, default_value = "10%",
@@ -66,26 +63,22 @@ pub(super) struct CapacityArguments {
     pub(crate) chart: Option<PathBuf>,
 }
 
-impl CapacityArguments {
-    /// Whether to find the capacity, and not to measure one load.
-    pub(super) fn is_asked(&self) -> bool {
-        self.find_capacity
-    }
-
-    fn question(&self, search: &Search<'_>) -> Question {
+impl ReadyLoad<'_> {
+    fn question(&self, objectives: Objectives) -> Question {
+        let Arguments { capacity, time, .. } = self.arguments;
         Question {
-            objectives: search.objectives.clone(),
+            objectives,
             precision: Precision {
-                share: self.precision,
-                repeats: self.repeats,
+                share: capacity.precision,
+                repeats: capacity.repeats,
             },
             lengths: Lengths {
-                warmup: search.warmup.unwrap_or(Lengths::USUAL.warmup),
-                measured: search.duration.unwrap_or(Lengths::USUAL.measured),
+                warmup: time.warmup.unwrap_or(Lengths::USUAL.warmup),
+                measured: time.duration.unwrap_or(Lengths::USUAL.measured),
             },
-            budget: self.budget.unwrap_or(Lengths::USUAL_BUDGET),
-            curve_steps: self.curve_steps,
-            seed: search.plan.load.seed,
+            budget: capacity.budget.unwrap_or(Lengths::USUAL_BUDGET),
+            curve_steps: capacity.curve_steps,
+            seed: self.plan.load.seed,
         }
     }
 }
@@ -98,44 +91,20 @@ fn precision(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("`{text}` is not from 0.5% to 50%; write for instance 10%"))
 }
 
-/// What `--find-capacity` needs of the other flags.
-pub(super) struct Search<'a> {
-    /// What runs the loads.
-    pub(crate) loads: &'a Loads,
-    /// Set once the user stops the command.
-    pub(crate) interrupt: Arc<AtomicBool>,
-    pub(crate) plan: &'a LoadPlan,
-    /// What the server has to keep.
-    pub(crate) objectives: Objectives,
-    /// What its connections offer if they are encrypted.
-    pub(crate) offered: Offered,
-    /// How several requests are chosen, if there are several.
-    pub(crate) requests: Option<String>,
-    pub(crate) warmup: Option<Duration>,
-    pub(crate) duration: Option<Duration>,
-    pub(crate) json: Option<&'a Path>,
-    /// How progress is shown.
-    pub(crate) live: LiveMode,
-}
-
 /// Finds the capacity, and shows and writes the result.
-pub(super) fn run(arguments: &CapacityArguments, search: Search<'_>) -> Outcome {
-    let plan = search.plan;
-    let files = result_file::open([
-        ("--json", search.json),
-        ("--chart", arguments.chart.as_deref()),
-    ])?;
-    let question = arguments.question(&search);
-    let progress = RefCell::new(CapacityProgress::start(search.live, plan, &question));
+pub(super) fn run(
+    load: &ReadyLoad<'_>,
+    objectives: Objectives,
+    files: [Option<ResultFile>; 7],
+) -> Outcome {
+    let question = load.question(objectives);
+    let progress = RefCell::new(CapacityProgress::start(load.live, &load.plan, &question));
     let mut engine = SearchLoads {
-        plan,
-        loads: search.loads,
-        objectives: &question.objectives,
-        budget: question.budget,
-        interrupt: search.interrupt,
+        load,
+        plan: &load.plan,
+        question: &question,
         started: Instant::now(),
         progress: &progress,
-        offered: search.offered,
         advice: None,
     };
     let found = find(&question, &mut engine, &mut |event| {
@@ -151,10 +120,10 @@ pub(super) fn run(arguments: &CapacityArguments, search: Search<'_>) -> Outcome 
         errln!("stopped before there was a result");
         return Ok(ExitCode::from(INTERRUPTED));
     };
-    let summary = capacity_summary::text(&result, search.requests.as_deref(), width());
+    let summary = capacity_summary::text(&result, load.requests.as_deref(), width());
     result_file::show(&summary, &files);
     // An error in one file must not keep the other from being written.
-    let [json, chart] = files;
+    let [json, .., chart] = files;
     let charted = chart.map_or(Ok(()), |file| write_chart(&result, file));
     if let Some(file) = json {
         file.write_json(&result)?;
@@ -197,16 +166,12 @@ const LONGEST_SLEEP: Duration = Duration::from_millis(50);
 
 /// The load engine, which runs the loads of the search.
 struct SearchLoads<'a> {
-    /// What runs them.
-    loads: &'a Loads,
+    load: &'a ReadyLoad<'a>,
     /// The plan, of which each load changes shape, length and seed.
     plan: &'a LoadPlan,
-    objectives: &'a Objectives,
-    budget: Duration,
-    interrupt: Arc<AtomicBool>,
+    question: &'a Question,
     started: Instant,
     progress: &'a RefCell<CapacityProgress>,
-    offered: Offered,
     /// What helps if the first load got no ok response, if Prony knows that.
     advice: Option<&'static str>,
 }
@@ -269,12 +234,12 @@ impl Generator for SearchLoads<'_> {
 
 impl SearchLoads<'_> {
     fn is_stopped(&self) -> bool {
-        self.interrupt.load(Relaxed)
+        self.load.interrupt.load(Relaxed)
     }
 
     /// Observes the machine during a load; `None` if the system does not allow it.
     fn meter(&self) -> Option<OutsideMeter> {
-        if self.loads.are_elsewhere() {
+        if self.load.loads.are_elsewhere() {
             // This machine's figures do not tell how busy theirs is.
             return None;
         }
@@ -292,7 +257,7 @@ impl SearchLoads<'_> {
     /// A closed loop whose users go through whole flows: first through one each and then, if that did not take long, as
     /// often as the time allows. So every flow has all of its requests.
     fn closed_flows(&mut self) -> Result<Option<LoadResult>, LoadError> {
-        let mut plan = self.closed(self.budget).with(|plan| {
+        let mut plan = self.closed(self.question.budget).with(|plan| {
             plan.load.requests = Some(plan.load.connections as u64);
             plan.load.warmup = Seconds::ZERO;
         });
@@ -310,7 +275,7 @@ impl SearchLoads<'_> {
         if self.is_stopped() {
             return None;
         }
-        self.advice = advice(plan, &result, self.offered);
+        self.advice = advice(plan, &result, self.load.offered);
         Some(result)
     }
 
@@ -321,7 +286,7 @@ impl SearchLoads<'_> {
         mut is_over: impl FnMut(&Progress) -> bool,
     ) -> Result<LoadResult, LoadError> {
         let end = AtomicBool::new(false);
-        self.loads.runner().run(plan, &end, &mut |progress| {
+        self.load.loads.runner().run(plan, &end, &mut |progress| {
             end.store(self.is_stopped() || is_over(&progress), Relaxed);
             self.progress.borrow().show(&progress);
         })
@@ -397,7 +362,7 @@ impl SearchLoads<'_> {
             p99_ns: progress.p99_ns,
             threads: plan.load.threads * plan.agents,
         };
-        progress.measuring && is_hopeless(self.objectives, requests, &seen)
+        progress.measuring && is_hopeless(&self.question.objectives, requests, &seen)
     }
 }
 

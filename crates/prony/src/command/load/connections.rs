@@ -10,7 +10,7 @@ use std::time::Duration;
 use clap::Args;
 use prony_kernel::{allowed_cpus, load_threads};
 use prony_load::{Endpoint, TargetError};
-use prony_model::{Authority, LoadShape, LoadSpec};
+use prony_model::{Authority, LoadShape};
 use prony_traffic::HttpUrl;
 
 use crate::arguments;
@@ -64,35 +64,31 @@ pub(super) struct ConnectionArguments {
 }
 
 impl ConnectionArguments {
-    /// Sets how many connections and threads the load has, checked against each other. The shape may imply the number of
-    /// connections, which otherwise has a default.
-    pub(super) fn set(
-        &self,
-        load: &mut LoadSpec,
-        of_shape: Option<usize>,
-        default: usize,
-        cpus: usize,
-        agents: usize,
-    ) -> Result<(), String> {
-        let connections = of_shape.or(self.connections).unwrap_or(default);
-        load.connections = connections;
-        load.max_connections = match self.max_connections {
-            Some(most) if most < connections => {
-                return Err(format!(
-                    "--max-connections {most} is less than the {connections} connections (-c) that are open from the start"
-                ));
-            }
-            None if matches!(load.shape, LoadShape::Rate(_)) => {
-                Some(connections.max(MOST_AT_A_RATE.min(prony_load::connections_allowed())))
-            }
-            most => most,
-        };
-        load.threads = self.threads.unwrap_or_else(|| match agents {
-            1 => default_threads(cpus).min(connections),
-            // How many each may have shows when they have been started.
+    /// How many connections there are from the start. The shape may imply that, which otherwise has a default.
+    pub(super) fn count(&self, of_shape: Option<usize>, default: usize) -> usize {
+        of_shape.or(self.connections).unwrap_or(default)
+    }
+
+    /// How many connections a load may open that starts with `count`.
+    pub(super) fn most(&self, count: usize, shape: &LoadShape) -> Result<Option<usize>, String> {
+        match self.max_connections {
+            Some(most) if most < count => Err(format!(
+                "--max-connections {most} is less than the {count} connections (-c) that are open from the start"
+            )),
+            None if matches!(shape, LoadShape::Rate(_)) => Ok(Some(
+                count.max(MOST_AT_A_RATE.min(prony_load::connections_allowed())),
+            )),
+            most => Ok(most),
+        }
+    }
+
+    /// How many threads serve `count` connections, on these CPUs if there are any. How many each of several agents may
+    /// have shows when they have been started.
+    pub(super) fn threads(&self, count: usize, cpus: &[usize], agents: usize) -> usize {
+        self.threads.unwrap_or_else(|| match agents {
+            1 => default_threads(cpus.len()).min(count),
             _ => 1,
-        });
-        Ok(())
+        })
     }
 
     /// The first address that accepts a connection within `timeout`.

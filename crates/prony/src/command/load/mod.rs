@@ -6,51 +6,52 @@ mod capacity;
 mod connections;
 pub(super) mod foreign_flags;
 mod objectives;
+mod output;
+mod plan;
 mod protocol;
-mod records;
 mod requests;
 mod responses;
 mod scenario;
 mod server;
 mod shape;
+mod wanted;
 
 use std::error::Error;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use clap::{Args, ValueEnum};
 use prony_kernel::ThrottleMeter;
-use prony_load::{Endpoint, EventLoopChoice, Here, LoadPlan, Records};
-use prony_model::objective::{Judged, Objectives, is_missed, judge};
-use prony_model::{Ended, LatencyHistogram, LoadResult, LoadSpec};
+use prony_load::{Endpoint, EventLoopChoice, LoadPlan};
+use prony_model::objective::{Objectives, judge};
 use prony_server::LocalServer;
-use prony_store::write_hgrm;
-use serde::Serialize;
 
 use self::advice::advice;
 use self::call::CallArguments;
-use self::capacity::{CapacityArguments, Search};
-use self::connections::{CONNECTIONS, ConnectionArguments};
+use self::capacity::CapacityArguments;
+use self::connections::ConnectionArguments;
 use self::objectives::ObjectiveArguments;
-use self::protocol::{ProtocolArguments, Transport};
-use self::records::RecordArguments;
-use self::requests::{RequestArguments, RequestContent, Requests};
+#[cfg(test)]
+pub(super) use self::output::Document;
+use self::output::OutputArguments;
+use self::protocol::ProtocolArguments;
+use self::requests::RequestArguments;
 use self::responses::ResponseArguments;
 use self::scenario::ScenarioArguments;
-use self::server::{ProjectServer, ReadyServer, ServerArguments};
+use self::server::{ReadyServer, ServerArguments};
 use self::shape::{ShapeArguments, TimeArguments};
-use super::flags::{JunitFlag, LiveFlags, ResultFlags};
-use crate::arguments;
-use crate::exit::{FAILURE, INTERRUPTED, MISSED, Outcome, interrupt_on_signals, usage};
-use crate::fleet::{FleetFlags, FleetPlan, Loads};
+use self::wanted::Wanted;
+use crate::exit::{INTERRUPTED, Outcome, interrupt_on_signals, usage};
+use crate::fleet::{FleetFlags, Loads};
 use crate::result_file::{self, ResultFile};
-use crate::telemetry::{LastPush, TelemetryFlags};
+use crate::telemetry::{LastPush, Outlets, TelemetryFlags};
 use crate::tls::{Offered, TlsFlags};
 use crate::view::load_summary::{self, Shown};
 use crate::view::load_view::{LoadView, ShownLoad, cpus_beside};
 use crate::view::screen_thread::LiveMode;
-use crate::view::{load_report, width};
+use crate::view::width;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -194,44 +195,6 @@ pub(super) struct Arguments {
     generator: GeneratorArguments,
 }
 
-/// What is shown and written.
-#[derive(Args)]
-#[command(next_help_heading = "Output")]
-struct OutputArguments {
-    /// Show the whole latency distribution, not only its main percentiles
-    #[arg(long)]
-    latency: bool,
-    #[command(flatten)]
-    result: ResultFlags,
-    #[command(flatten)]
-    junit: JunitFlag,
-    /// Write the latencies as percentiles in milliseconds, for the plotter of HdrHistogram, to this file
-    #[arg(long, value_name = "FILE", hide_short_help = true)]
-    hgrm: Option<PathBuf>,
-    #[command(flatten)]
-    records: RecordArguments,
-    #[command(flatten)]
-    live: LiveFlags,
-    /// Show the CPU time and memory of this process and its children on the live screen [default: the
-    /// server's, found by its port if it runs on this machine]
-    #[arg(long, value_name = "PID", value_parser = clap::value_parser!(i32).range(1..),
-        conflicts_with_all = ["find_capacity", "no_tui", "quiet"])]
-    pid: Option<i32>,
-}
-
-impl OutputArguments {
-    /// The process that the user names as the server.
-    fn server(&self) -> Result<Option<LocalServer>, Box<dyn Error>> {
-        let Some(pid) = self.pid else {
-            return Ok(None);
-        };
-        match LocalServer::of_process(pid) {
-            None => Err(usage(format!("--pid {pid}: there is no such process"))),
-            found => Ok(found),
-        }
-    }
-}
-
 /// How the load is generated.
 #[derive(Args)]
 #[command(next_help_heading = "Generator")]
@@ -268,119 +231,92 @@ impl From<EventLoopName> for EventLoopChoice {
     }
 }
 
-/// The load that the command line describes.
-struct DescribedLoad {
+/// A load that is ready to be run, once or, in search of a capacity, several times.
+struct ReadyLoad<'a> {
+    arguments: &'a Arguments,
     plan: LoadPlan,
     /// What its connections offer if they are encrypted.
-    offered: Offered,
+    offered: Option<Offered>,
     /// How several requests are chosen, if there are several.
     requests: Option<String>,
     /// Whether anything is drawn at random, so that the seed matters.
     is_random: bool,
-    /// The server of the project that it loads.
-    server: Option<ReadyServer>,
-}
-
-/// What is required.
-enum Required {
-    /// Of the load, if anything is.
-    OfLoad(Option<Objectives>),
-    /// Of the server at the rate that a search looks for.
-    OfSearch(Objectives),
-}
-
-impl Required {
-    fn of_load(&self) -> Option<&Objectives> {
-        match self {
-            Self::OfLoad(objectives) => objectives.as_ref(),
-            Self::OfSearch(_) => None,
-        }
-    }
-}
-
-/// The result of a load and, if there are objectives, what it makes of each.
-#[derive(Serialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-pub(super) struct Document<'a> {
-    #[serde(flatten)]
-    pub(super) result: &'a LoadResult,
-    /// The objectives; absent if there are none.
-    #[serde(skip_serializing_if = "<[Judged]>::is_empty")]
-    pub(super) objectives: &'a [Judged],
+    /// What runs it.
+    loads: Loads,
+    live: LiveMode,
+    interrupt: Arc<AtomicBool>,
 }
 
 /// Runs the load, and shows and writes the result.
 pub(super) fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let interrupt = interrupt_on_signals()?;
+    // What the user wants.
     let watched = arguments.output.server()?;
-    let live = arguments.output.live.mode();
-    let fleet = arguments.fleet.plan(project)?;
-    let fleet = fleet.as_ref();
-    arguments.check_flags_of(fleet)?;
-    // Before a server is built and started.
-    let required = arguments.required()?;
+    let target = arguments.target(project)?;
+    let wanted = Wanted::read(arguments, project, &target)?;
     let outlets = arguments.telemetry.open()?;
-    let file = arguments.hurl_file()?;
-    let named = match file {
-        Some(_) => None,
-        None => arguments.named(project)?,
+    let Some((requests, server)) = target.ready(&wanted, &interrupt)? else {
+        return Ok(ExitCode::from(INTERRUPTED));
     };
-    let server = match named {
-        None => None,
-        Some(named) => match arguments.server.start(&named, fleet, live, &interrupt)? {
-            None => return Ok(ExitCode::from(INTERRUPTED)),
-            started => started,
-        },
+    // What the server says.
+    let reached = wanted.reach(&requests)?;
+    // The plan of both.
+    let mut plan = wanted.plan(&requests, &reached)?;
+    let files = arguments.files()?;
+    let live = arguments.output.live.mode();
+    let loads = Loads::start(wanted.fleet.as_ref(), live, &interrupt)?;
+    loads.spread(&mut plan, arguments.connections.threads);
+    plan.validate().map_err(usage)?;
+    let load = ReadyLoad {
+        arguments,
+        is_random: requests.are_random
+            || plan.flow_think_time.is_some()
+            || shape::is_random(&plan.load.shape),
+        plan,
+        offered: reached.offered,
+        requests: requests.described,
+        loads,
+        live,
+        interrupt,
     };
-    let mut described = arguments.described(server, file, fleet, &required)?;
-    let output = &arguments.output;
-    let json = output.result.json.json.as_deref();
-    if let Required::OfSearch(objectives) = required {
-        let loads = arguments.start(&mut described.plan, fleet, live, &interrupt)?;
-        let search = Search {
-            loads: &loads,
-            interrupt,
-            plan: &described.plan,
-            objectives,
-            offered: described.offered,
-            requests: described.requests,
-            warmup: arguments.time.warmup,
-            duration: arguments.time.duration,
-            json,
-            live,
-        };
-        return capacity::run(&arguments.capacity, search);
+    match wanted.objectives {
+        Some(objectives) if arguments.capacity.find_capacity => {
+            capacity::run(&load, objectives, files)
+        }
+        objectives => measure(load, objectives.as_ref(), server, watched, outlets, files),
     }
-    let files = result_file::open([
-        ("--json", json),
-        ("--markdown", output.result.markdown.as_deref()),
-        ("--junit", output.junit.junit.as_deref()),
-        ("--hgrm", output.hgrm.as_deref()),
-        ("--hdr-log", output.records.hdr_log.as_deref()),
-        ("--trace", output.records.trace.as_deref()),
-    ])?;
-    let loads = arguments.start(&mut described.plan, fleet, live, &interrupt)?;
-    let own_server = described.server.as_ref();
-    let server_cpus = own_server.map_or(&[][..], ReadyServer::own_cpus);
-    let cpus = cpus_beside(&described.plan.here.cpus, server_cpus);
-    let telemetry = outlets.start(&described.plan, &cpus)?;
-    let server_quota = server_quota(&described.plan.endpoint, watched.as_ref());
+}
+
+/// Runs the load once.
+fn measure(
+    load: ReadyLoad<'_>,
+    objectives: Option<&Objectives>,
+    mut server: Option<ReadyServer>,
+    watched: Option<LocalServer>,
+    outlets: Outlets,
+    files: [Option<ResultFile>; 7],
+) -> Outcome {
+    let (plan, output) = (&load.plan, &load.arguments.output);
+    let server_cpus = server.as_ref().map_or(&[][..], |server| &server.cpus);
+    let cpus = cpus_beside(&plan.here.cpus, server_cpus);
+    let telemetry = outlets.start(plan, &cpus)?;
+    let server_quota = server_quota(&plan.endpoint, watched.as_ref());
     let shown = ShownLoad {
-        plan: &described.plan,
-        requests: described.requests.as_deref(),
+        plan,
+        requests: load.requests.as_deref(),
         server: watched,
         cpus,
-        interrupt: &interrupt,
+        interrupt: &load.interrupt,
     };
-    let mut view = LoadView::start(live, shown);
-    let recording = output.records.recording(json.is_some());
+    let mut view = LoadView::start(load.live, shown);
+    let loads = load.loads;
     let show = &mut |progress| {
         if let Some(warning) = telemetry.observe(&progress) {
             view.keep(&warning);
         }
         view.show(progress, loads.silent());
     };
-    let loaded = loads.run_recording(&described.plan, recording, &interrupt, show);
+    let loaded = loads.run_recording(plan, output.recording(), &load.interrupt, show);
     view.finish();
     let last_push = telemetry.end();
     let (mut result, recorded) = loaded?;
@@ -389,29 +325,27 @@ pub(super) fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     }
     drop(loads);
     result.server_throttled = server_quota.and_then(|quota| quota.throttled());
-    if let Some(ended) = described.server.as_mut().and_then(ReadyServer::ended) {
+    if let Some(ended) = server.as_mut().and_then(ReadyServer::ended) {
         errln!("ENDED    {ended}");
     }
-    let judged = match required.of_load() {
-        Some(objectives) => judge(objectives, &result)?,
-        None => Vec::new(),
-    };
+    let judged = objectives.map_or(Ok(Vec::new()), |objectives| judge(objectives, &result))?;
     let shown = Shown {
         objectives: judged.clone(),
-        distribution: arguments.output.latency,
+        distribution: output.latency,
         every_agent: false,
-        seed: described.is_random,
-        requests: described.requests,
-        advice: advice(&described.plan, &result, described.offered),
+        seed: load.is_random,
+        advice: advice(plan, &result, load.offered),
+        requests: load.requests,
     };
     result_file::show(&load_summary::text(&result, &shown, width()), &files);
-    let written = write(files, &result, &recorded, &shown);
+    let [files @ .., _] = files;
+    let written = output::write(files, &result, &recorded, &shown);
     // Last, because a user who does not want to wait for it presses Ctrl-C.
     if let Some(warning) = last_push.and_then(LastPush::wait) {
         errln!("{warning}");
     }
     written?;
-    Ok(exit_code(&result, &judged))
+    Ok(output::exit_code(&result, &judged))
 }
 
 /// Watches the CPU quotas of the server, if it runs on this machine and its processes are visible.
@@ -423,282 +357,18 @@ fn server_quota(endpoint: &Endpoint, named: Option<&LocalServer>) -> Option<Thro
     }
 }
 
-/// Writes the result as JSON, as Markdown, as JUnit XML and as percentiles, and what was recorded beside it. An error in
-/// one file must not keep the others from being written.
-fn write(
-    [json, markdown, junit, hgrm, hdr_log, trace]: [Option<ResultFile>; 6],
-    result: &LoadResult,
-    recorded: &Records,
-    shown: &Shown,
-) -> Result<(), Box<dyn Error>> {
-    let objectives = &shown.objectives;
-    let json = json.map_or(Ok(()), |file| {
-        file.write_json(&Document { result, objectives })
-    });
-    let markdown = markdown.map_or(Ok(()), |file| {
-        let shown = Shown {
-            every_agent: true,
-            ..shown.clone()
-        };
-        let summary = load_summary::text(result, &shown, MARKDOWN_WIDTH);
-        file.write(&load_report::markdown(result, objectives, &summary))
-    });
-    let junit = junit.map_or(Ok(()), |file| {
-        file.write(&load_report::junit(result, objectives, is_measured(result)))
-    });
-    let hgrm = hgrm.map_or(Ok(()), |file| {
-        let latency = LatencyHistogram::from_base64(&result.histogram)?;
-        file.write_with(|out| write_hgrm(&latency, out))
-    });
-    let recorded = records::write(
-        [hdr_log, trace],
-        recorded,
-        result.target.url_without_query(),
-    );
-    json.and(markdown).and(junit).and(hgrm).and(recorded)
-}
-
-/// The longest line of the summary in a Markdown file.
-const MARKDOWN_WIDTH: usize = 100;
-
 impl Arguments {
-    /// The server of the project that the command line names instead of a URL.
-    fn named(&self, project: Option<&Path>) -> Result<Option<ProjectServer>, Box<dyn Error>> {
-        let named = match self.urls.as_slice() {
-            [target] => ProjectServer::of(project, target)?,
-            _ => None,
-        };
-        let flag = match &named {
-            None => self.server.needs_a_server(),
-            Some(_) => self.requests.changed().or_else(|| self.call.changed()),
-        };
-        match (flag, &named) {
-            (None, _) => Ok(named),
-            (Some(flag), None) => Err(usage(format!(
-                "{flag} needs a server of the project instead of a URL"
-            ))),
-            (Some(flag), Some(_)) => Err(usage(format!(
-                "{flag} needs a URL: what Prony requests of a server of the project is its workload, which --workload chooses"
-            ))),
-        }
-    }
-
-    /// The Hurl file that the command line names instead of a URL, if the other flags fit it.
-    fn hurl_file(&self) -> Result<Option<&Path>, Box<dyn Error>> {
-        let Some(file) = scenario::file_of(&self.urls)? else {
-            return match self.scenario.changed() {
-                None => Ok(None),
-                Some(flag) => Err(usage(format!(
-                    "{flag} needs a Hurl file, for instance: prony load checkout.hurl {flag} …"
-                ))),
-            };
-        };
-        let changed = self.requests.changed().or_else(|| self.call.changed());
-        let changed = changed.or_else(|| self.responses.changed());
-        let name = file.display();
-        if let Some(flag) = changed {
-            return Err(usage(format!(
-                "{flag} does not go with a Hurl file; write it into {name}"
-            )));
-        }
-        if let Some(flag) = self.server.needs_a_server() {
-            return Err(usage(format!(
-                "{flag} needs a server of the project, not a Hurl file"
-            )));
-        }
-        Ok(Some(file))
-    }
-
-    /// Reads the command line, and looks for the server if nothing else is wrong.
-    fn described(
-        &self,
-        server: Option<ReadyServer>,
-        file: Option<&Path>,
-        fleet: Option<&FleetPlan>,
-        required: &Required,
-    ) -> Result<DescribedLoad, Box<dyn Error>> {
-        let Self {
-            time,
-            connections,
-            shape,
-            responses,
-            ..
-        } = self;
-        let cpus = self.generator.cpus.as_deref();
-        let cpus = cpus.map_or(Ok(Vec::new()), |list| arguments::cpus("--cpus", list));
-        let mut cpus = cpus.map_err(usage)?;
-        if let (true, Some(server)) = (cpus.is_empty(), &server)
-            && fleet.is_none_or(FleetPlan::is_here)
-        {
-            cpus = server.load_cpus().to_vec();
-        }
-        let agents = fleet.map_or(1, |fleet| fleet.agents);
-        let mut load = LoadSpec {
-            shape: shape.shape(self.capacity.is_asked()).map_err(usage)?,
-            ..LoadSpec::default()
-        };
-        let stages = shape
-            .stages_last(time.duration, time.requests.is_some())
-            .map_err(usage)?;
-        time.set(&mut load, stages);
-        shape.set(&mut load);
-        responses.set(&mut load);
-        let default = match responses.streams {
-            // They are the load. Many more requests beside them would be as endless.
-            Some(_) => agents,
-            None => CONNECTIONS.max(agents),
-        };
-        connections
-            .set(&mut load, shape.connections(), default, cpus.len(), agents)
-            .map_err(usage)?;
-        let mut sent = match (&server, file) {
-            (Some(server), _) => server.requests()?,
-            (None, Some(file)) => self.scenario.requests(file)?,
-            (None, None) => {
-                self.requests
-                    .requests(&self.urls, &self.call, connections.no_keepalive)?
-            }
-        };
-        connections.check_addresses(&sent.server).map_err(usage)?;
-        if let Some(fleet) = fleet {
-            fleet.check_host(sent.server.host())?;
-        }
-        if let (true, Some(flag)) = (sent.content.has_flows(), responses.changed()) {
-            return Err(usage(format!(
-                "{flag} does not go with a Hurl file, which says what it expects of each response"
-            )));
-        }
-        let preferred = sent.preferred;
-        let protocol = self.protocol.with(preferred.version);
-        let own_tls = server.as_ref().and_then(ReadyServer::tls);
-        let flags = self.tls.or_insecure(&sent.server, preferred.insecure);
-        let tls = flags.of(&sent.server, own_tls).map_err(usage)?;
-        let http = server.as_ref().map(ReadyServer::http);
-        let transport = Transport::new(&protocol, connections, tls, &sent.content, http)?;
-        let has_flows = sent.content.has_flows();
-        let flow_think_time = shape.flow_think_time(has_flows).map_err(usage)?;
-        let is_random =
-            shape::is_random(&load.shape) || sent.are_random || flow_think_time.is_some();
-        let nowhere = Endpoint::Tcp(([127, 0, 0, 1], 0).into());
-        let request = sent.content.over(transport.expected())?;
-        let mut plan = LoadPlan {
-            load,
-            flow_think_time,
-            agents,
-            sampling: match (responses.sampling()?, &server) {
-                (None, Some(server)) => server.sampling(),
-                (own, _) => own,
-            },
-            slow_from_ns: required
-                .of_load()
-                .map_or(Vec::new(), Objectives::slow_from_ns),
-            here: Here {
-                event_loop: self.generator.event_loop.into(),
-                sources: connections.source.clone(),
-                cpus,
-                ..Here::default()
-            },
-            ..LoadPlan::new(nowhere, &sent.url, request)
-        };
-        transport.set_version(&mut plan, &sent.content, transport.expected())?;
-        plan.validate().map_err(usage)?;
-        self.connect(&mut plan, &mut sent, &transport)?;
-        if let (Some(fleet), Endpoint::Tcp(address)) = (fleet, &plan.endpoint) {
-            // A name may stand for an address of this host alone.
-            fleet.check_host(&address.ip().to_string())?;
-        }
-        Ok(DescribedLoad {
-            plan,
-            offered: transport.offered(),
-            requests: sent.described,
-            is_random,
-            server,
-        })
-    }
-
-    fn required(&self) -> Result<Required, Box<dyn Error>> {
-        Ok(if self.capacity.is_asked() {
-            Required::OfSearch(self.objectives.of_a_search()?)
-        } else {
-            Required::OfLoad(self.objectives.read()?)
-        })
-    }
-
-    /// Refuses flags that agents do not know, and those that mean nothing on other hosts.
-    fn check_flags_of(&self, fleet: Option<&FleetPlan>) -> Result<(), Box<dyn Error>> {
-        if let (Some(fleet), Some(flag)) = (fleet, self.output.records.given()) {
-            return Err(fleet.refuse_record(flag));
-        }
-        let Some(fleet) = fleet.filter(|fleet| !fleet.is_here()) else {
-            return Ok(());
-        };
-        let connections = &self.connections;
-        for (is_given, flag, what) in [
-            (self.generator.cpus.is_some(), "--cpus", "CPUs"),
-            (!connections.source.is_empty(), "--source", "addresses"),
-            (
-                connections.unix_socket.is_some(),
-                "--unix-socket",
-                "a socket",
-            ),
-        ] {
-            if is_given {
-                return Err(fleet.refuse(flag, what));
-            }
-        }
-        Ok(())
-    }
-
-    /// Starts the agents, if there are to be any, and gives each its threads.
-    fn start(
-        &self,
-        plan: &mut LoadPlan,
-        fleet: Option<&FleetPlan>,
-        live: LiveMode,
-        interrupt: &AtomicBool,
-    ) -> Result<Loads, Box<dyn Error>> {
-        let loads = Loads::start(fleet, live, interrupt)?;
-        loads.spread(plan, self.connections.threads);
-        plan.validate().map_err(usage)?;
-        Ok(loads)
-    }
-
-    /// Looks for the server, and completes the plan with what only the server can tell.
-    fn connect(
-        &self,
-        plan: &mut LoadPlan,
-        sent: &mut Requests,
-        transport: &Transport<'_>,
-    ) -> Result<(), Box<dyn Error>> {
-        let timeout = self.time.timeout;
-        plan.endpoint = self.connections.endpoint(&sent.server, timeout)?;
-        let (tls, http) = transport.negotiated(&plan.endpoint, timeout)?;
-        plan.tls = tls;
-        if let RequestContent::Grpc(call) = &mut sent.content {
-            if call.needs_reflection() {
-                let has_certificate = transport.offered().has_certificate;
-                call.reflect(&plan.endpoint, plan.tls.as_ref(), has_certificate, timeout)?;
-            }
-            plan.load.events = call.streams_responses();
-        }
-        transport.set_version(plan, &sent.content, http)?;
-        plan.validate().map_err(usage)
-    }
-}
-
-/// Whether there are figures. A stream that never ends is never ok; its events show that it was right, but not that a
-/// flow was.
-fn is_measured(result: &LoadResult) -> bool {
-    let held = result.streams.as_ref();
-    let has_events = held.is_some_and(|held| held.events.count > 0);
-    result.is_any_ok() || (result.flows.is_none() && has_events)
-}
-
-fn exit_code(result: &LoadResult, judged: &[Judged]) -> ExitCode {
-    match result.ended {
-        Ended::Interrupted => ExitCode::from(INTERRUPTED),
-        _ if !is_measured(result) => ExitCode::from(FAILURE),
-        _ if is_missed(judged) => ExitCode::from(MISSED),
-        _ => ExitCode::SUCCESS,
+    /// Tries the files for results: those of a load, and last the chart of a search.
+    fn files(&self) -> Result<[Option<ResultFile>; 7], Box<dyn Error>> {
+        let output = &self.output;
+        result_file::open([
+            ("--json", output.result.json.json.as_deref()),
+            ("--markdown", output.result.markdown.as_deref()),
+            ("--junit", output.junit.junit.as_deref()),
+            ("--hgrm", output.hgrm.as_deref()),
+            ("--hdr-log", output.hdr_log.as_deref()),
+            ("--trace", output.trace.as_deref()),
+            ("--chart", self.capacity.chart.as_deref()),
+        ])
     }
 }

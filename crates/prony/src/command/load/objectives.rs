@@ -23,28 +23,21 @@ pub(super) struct ObjectiveArguments {
 }
 
 impl ObjectiveArguments {
-    /// The objectives of all flags together; `None` if there is none.
-    pub(super) fn read(&self) -> Result<Option<Objectives>, Box<dyn Error>> {
+    /// The objectives of all flags together. Only a search for a capacity requires something if there are none.
+    pub(super) fn read(&self, is_search: bool) -> Result<Option<Objectives>, Box<dyn Error>> {
         if self.objective.is_empty() {
-            return Ok(None);
+            let of_a_search = is_search.then(|| OF_A_SEARCH.parse());
+            return Ok(of_a_search.transpose()?);
         }
         let texts = self.objective.iter().map(String::as_str);
         let read = Objectives::of_texts(texts);
         let read = read.map_err(|error| usage(format!("--objective: {error}")))?;
-        Ok(Some(read))
-    }
-
-    /// What a search for a capacity requires.
-    pub(super) fn of_a_search(&self) -> Result<Objectives, Box<dyn Error>> {
-        let Some(objectives) = self.read()? else {
-            return Ok(OF_A_SEARCH.parse()?);
-        };
-        let mut all = objectives.all().iter();
-        match all.find(|one| matches!(one, Objective::Rate { .. })) {
-            Some(rate) => Err(usage(format!(
+        let is_rate = |one: &&Objective| matches!(one, Objective::Rate { .. });
+        match read.all().iter().find(is_rate) {
+            Some(rate) if is_search => Err(usage(format!(
                 "--objective: a search finds the rate itself; remove `{rate}`"
             ))),
-            None => Ok(objectives),
+            _ => Ok(Some(read)),
         }
     }
 }

@@ -4,17 +4,18 @@ use std::error::Error;
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use prony_hurl::ast::FlagOption;
+use prony_load::Sampling;
+use prony_load::tls::TlsSettings;
 use prony_present::words::plural;
 use prony_traffic::{
     HttpUrl, HttpVersion, HurlScenario, Order, RequestFile, RequestFileError, RequestParts,
-    RequestSet, Scenario, Traffic, UrlError,
+    RequestSet, Traffic, UrlError,
 };
 
-use super::call::{CallArguments, GrpcCall};
+use super::call::{CallArguments, Undefined};
 use crate::arguments;
 use crate::curl::CurlRequest;
 use crate::exit::usage;
@@ -64,9 +65,10 @@ enum OrderName {
     Random,
 }
 
-/// What is sent, and to which server.
+/// What is sent, to which server, and what it says of its connections.
 pub(super) struct Requests {
-    pub(crate) content: RequestContent,
+    /// Over HTTP/1.1 until its version is known.
+    pub(crate) traffic: Traffic,
     pub(crate) server: HttpUrl,
     /// The URL or URLs for the record.
     pub(crate) url: String,
@@ -74,67 +76,58 @@ pub(super) struct Requests {
     pub(crate) described: Option<String>,
     /// Whether they are drawn at random.
     pub(crate) are_random: bool,
-    /// What they say of their connection.
-    pub(crate) preferred: Preferred,
-}
-
-/// What a Hurl file or a curl command says of the connection, unless a flag says otherwise.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Preferred {
-    /// Whether any certificate is trusted.
-    pub(crate) insecure: bool,
-    /// The version of HTTP.
+    /// The version of HTTP, unless a flag says another.
     pub(crate) version: Option<HttpVersion>,
+    /// Whether a Hurl file or a curl command trusts any certificate.
+    pub(crate) is_insecure: bool,
+    /// How connections are encrypted, if `prony.toml` says that.
+    pub(crate) tls: Option<TlsSettings>,
+    /// The check of their responses, if a workload has one.
+    pub(crate) sampling: Option<Sampling>,
+    /// What the server has to define of a call.
+    pub(crate) undefined: Option<Undefined>,
 }
 
-impl Preferred {
-    fn of_command(flags: &[FlagOption]) -> Self {
+impl Requests {
+    pub(super) fn new(traffic: Traffic, server: HttpUrl, url: impl Into<String>) -> Self {
         Self {
-            insecure: flags.contains(&FlagOption::Insecure),
-            // With `--http2` it is the server's choice, also for curl.
-            version: flags.iter().find_map(|flag| match flag {
-                FlagOption::Http11 => Some(HttpVersion::Http1),
-                FlagOption::Http2PriorKnowledge => Some(HttpVersion::Http2),
+            traffic,
+            server,
+            url: url.into(),
+            described: None,
+            are_random: false,
+            version: None,
+            is_insecure: false,
+            tls: None,
+            sampling: None,
+            undefined: None,
+        }
+    }
+
+    /// Those of a scenario in this file.
+    pub(super) fn of_scenario(scenario: HurlScenario, file: &str) -> Self {
+        let entries = plural(scenario.entries().len(), "request");
+        let (server, connection) = (scenario.server().clone(), scenario.connection());
+        let url = server.as_str().to_owned();
+        Self {
+            described: Some(format!("{entries} of {file} in each flow")),
+            are_random: scenario.is_random(),
+            version: match connection {
+                _ if connection.http2 => Some(HttpVersion::Http2),
+                _ if connection.http1 => Some(HttpVersion::Http1),
                 _ => None,
-            }),
-        }
-    }
-
-    /// That of a Hurl file.
-    pub(super) fn of_scenario(scenario: &HurlScenario) -> Self {
-        let connection = scenario.connection();
-        Self {
-            insecure: connection.insecure,
-            version: if connection.http2 {
-                Some(HttpVersion::Http2)
-            } else if connection.http1 {
-                Some(HttpVersion::Http1)
-            } else {
-                None
             },
+            is_insecure: connection.insecure,
+            ..Self::new(Traffic::flows_of(scenario, HttpVersion::Http1), server, url)
         }
     }
-}
 
-/// What is sent, before it is encoded.
-pub(super) enum RequestContent {
-    Http(RequestSet),
-    Grpc(Box<GrpcCall>),
-    Scenario(Arc<Scenario>),
-}
-
-impl RequestContent {
-    /// Whether users go through flows of several requests.
-    pub(super) fn has_flows(&self) -> bool {
-        matches!(self, Self::Scenario(scenario) if !scenario.is_one_request())
-    }
-
-    /// The requests for that version of HTTP. A call that only the server can describe is known without its message.
+    /// What is sent over that version of HTTP.
     pub(super) fn over(&self, http: HttpVersion) -> Result<Traffic, Box<dyn Error>> {
-        Ok(match self {
-            Self::Http(requests) => Traffic::requests(requests.clone(), http).map_err(usage)?,
-            Self::Grpc(call) => call.known()?.into(),
-            Self::Scenario(scenario) => Traffic::Scenario(scenario.clone(), http),
+        Ok(match &self.traffic {
+            Traffic::Requests(set, _) => Traffic::requests(set.clone(), http).map_err(usage)?,
+            Traffic::Scenario(scenario, _) => Traffic::Scenario(scenario.clone(), http),
+            Traffic::Call(call) => call.clone().into(),
         })
     }
 }
@@ -147,17 +140,18 @@ impl RequestArguments {
         call: &CallArguments,
         no_keepalive: bool,
     ) -> Result<Requests, Box<dyn Error>> {
-        let urls: Vec<HttpUrl> = urls
-            .iter()
-            .map(|url| url.parse())
-            .collect::<Result<_, UrlError>>()
-            .map_err(usage)?;
+        let urls: Result<Vec<HttpUrl>, UrlError> = urls.iter().map(|url| url.parse()).collect();
+        let urls = urls.map_err(usage)?;
         if let Some(command) = &self.curl {
             return self.of_curl(command, no_keepalive);
         }
         let headers = with_close(self.headers.clone(), no_keepalive)?;
-        if let Some(method) = call.method().map_err(usage)? {
-            return self.call(call, method, &urls);
+        if let Some(method) = call.method()? {
+            let [url] = urls.as_slice() else {
+                return Err(usage("--grpc needs exactly one URL"));
+            };
+            let encoded = self.body.as_ref().map(|_| self.body()).transpose()?;
+            return call.requests(method, url.clone(), &headers, encoded);
         }
         match &self.requests_file {
             Some(file) => self.of_file(file, &urls, &headers),
@@ -167,7 +161,7 @@ impl RequestArguments {
 
     /// A flag that changes the request, if one was given.
     pub(super) fn changed(&self) -> Option<&'static str> {
-        [
+        arguments::first_given([
             ("-H", !self.headers.is_empty()),
             ("-X", self.method.is_some()),
             ("--body", self.body.is_some()),
@@ -175,9 +169,7 @@ impl RequestArguments {
             ("--curl", self.curl.is_some()),
             ("--order", self.order.is_some()),
             ("--weights", !self.weights.is_empty()),
-        ]
-        .into_iter()
-        .find_map(|(flag, is_given)| is_given.then_some(flag))
+        ])
     }
 
     fn body(&self) -> Result<Vec<u8>, Box<dyn Error>> {
@@ -187,37 +179,15 @@ impl RequestArguments {
         })
     }
 
-    fn call(
-        &self,
-        arguments: &CallArguments,
-        method: &str,
-        urls: &[HttpUrl],
-    ) -> Result<Requests, Box<dyn Error>> {
-        let [url] = urls else {
-            return Err(usage("--grpc needs exactly one URL"));
-        };
-        let encoded = self.body.as_ref().map(|_| self.body()).transpose()?;
-        let call = arguments.call(method, url, &self.headers, encoded)?;
-        Ok(Requests {
-            url: call.url()?,
-            content: RequestContent::Grpc(call.into()),
-            server: url.clone(),
-            described: None,
-            are_random: false,
-            preferred: Preferred::default(),
-        })
-    }
-
     fn of_curl(&self, command: &str, no_keepalive: bool) -> Result<Requests, Box<dyn Error>> {
         let CurlRequest { request, options } = CurlRequest::read(command)?;
-        let redirects = "-L: Prony does not follow redirects here; `prony import curl` writes a Hurl file that does";
-        let follows = [
-            FlagOption::FollowLocation,
-            FlagOption::FollowLocationTrusted,
-        ];
-        let follows = options.flags.iter().any(|flag| follows.contains(flag));
-        let redirects = follows.then_some(redirects);
-        for note in redirects.into_iter().chain(options.note_on_chunks()) {
+        let has = |flag| options.flags.contains(&flag);
+        if has(FlagOption::FollowLocation) || has(FlagOption::FollowLocationTrusted) {
+            errln!(
+                "note: -L: Prony does not follow redirects here; `prony import curl` writes a Hurl file that does"
+            );
+        }
+        if let Some(note) = options.note_on_chunks() {
             errln!("note: {note}");
         }
         let server: HttpUrl = request.url.parse().map_err(usage)?;
@@ -226,10 +196,15 @@ impl RequestArguments {
         let headers = with_close(headers.collect(), no_keepalive)?;
         let parts = RequestParts::new(&request.method, &server, &headers, &request.body);
         let parts = parts.map_err(usage)?;
-        let sent = self.set(vec![parts], server, request.url, "request", "")?;
         Ok(Requests {
-            preferred: Preferred::of_command(&options.flags),
-            ..sent
+            is_insecure: has(FlagOption::Insecure),
+            // With `--http2` it is the server's choice, also for curl.
+            version: options.flags.iter().find_map(|flag| match flag {
+                FlagOption::Http11 => Some(HttpVersion::Http1),
+                FlagOption::Http2PriorKnowledge => Some(HttpVersion::Http2),
+                _ => None,
+            }),
+            ..Requests::new(parts.into(), server, request.url)
         })
     }
 
@@ -273,7 +248,10 @@ impl RequestArguments {
             }
         };
         let failed = |error: RequestFileError| -> Box<dyn Error> {
-            let text = format!("{} {error}", named(path, &error));
+            let text = match error {
+                RequestFileError::Line { .. } => format!("{}, {error}", path.display()),
+                _ => format!("{} {error}", path.display()),
+            };
             match error {
                 RequestFileError::Read(_) => text.into(),
                 _ => usage(text),
@@ -286,6 +264,7 @@ impl RequestArguments {
         self.set(read.requests, read.server, url, "request", &of_file)
     }
 
+    /// Requests in the order of the flags: `3 requests of orders.jsonl, at random`.
     fn set(
         &self,
         requests: Vec<RequestParts>,
@@ -302,13 +281,12 @@ impl RequestArguments {
             Order::Random(_) if self.weights.is_empty() => "at random".to_owned(),
             Order::Random(weights) => format!("at random, {}", ratio(weights)),
         };
+        let set = RequestSet::new(requests, order).map_err(usage)?;
+        let traffic = Traffic::requests(set, HttpVersion::Http1).map_err(usage)?;
         Ok(Requests {
-            content: RequestContent::Http(RequestSet::new(requests, order).map_err(usage)?),
-            server,
-            url,
             described: (count > 1).then(|| format!("{}{of_what}, {how}", plural(count, noun))),
             are_random,
-            preferred: Preferred::default(),
+            ..Requests::new(traffic, server, url)
         })
     }
 
@@ -346,14 +324,6 @@ fn with_close(mut headers: Vec<String>, no_keepalive: bool) -> Result<Vec<String
     Ok(headers)
 }
 
-/// The file at the start of an error message: `orders.jsonl,` before a line number.
-fn named(path: &Path, error: &RequestFileError) -> String {
-    match error {
-        RequestFileError::Line { .. } => format!("{},", path.display()),
-        _ => path.display().to_string(),
-    }
-}
-
 fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
     Ok(if path.as_os_str() == "-" {
         Box::new(io::stdin().lock())
@@ -364,11 +334,9 @@ fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
 
 /// `3:1`, or `weighted` if that would be too long.
 fn ratio(weights: &[u32]) -> String {
-    match weights.len() {
-        ..=8 => {
-            let numbers: Vec<String> = weights.iter().map(u32::to_string).collect();
-            numbers.join(":")
-        }
-        _ => "weighted".to_owned(),
+    if weights.len() > 8 {
+        return "weighted".to_owned();
     }
+    let numbers: Vec<String> = weights.iter().map(u32::to_string).collect();
+    numbers.join(":")
 }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use clap::Args;
 use prony_load::{SampleChoice, Sampling};
-use prony_model::LoadSpec;
 use prony_traffic::Expected;
 use prony_traffic::expected::{Amount, BodyContent, BodyRules};
 
@@ -33,10 +32,10 @@ pub(super) struct ResponseArguments {
     check_every: Option<NonZeroU64>,
     /// Measure the time to the first byte of each response
     #[arg(long, hide_short_help = true)]
-    first_byte: bool,
+    pub(crate) first_byte: bool,
     /// Read responses as event streams (text/event-stream), and count and time their events
     #[arg(long)]
-    sse: bool,
+    pub(crate) sse: bool,
     /// Hold this many event streams open beside the load; implies --sse
     #[arg(long, value_name = "N", value_parser = arguments::connections, hide_short_help = true)]
     pub(crate) streams: Option<usize>,
@@ -45,22 +44,13 @@ pub(super) struct ResponseArguments {
 impl ResponseArguments {
     /// A flag that says what every response must be, or how to read it, if one was given.
     pub(super) fn changed(&self) -> Option<&'static str> {
-        [
+        arguments::first_given([
             ("--expect-status", self.expect_status.is_some()),
             ("--expect-length", self.expect_length.is_some()),
             ("--expect-body", self.expect_body.is_some()),
             ("--sse", self.sse),
             ("--streams", self.streams.is_some()),
-        ]
-        .into_iter()
-        .find_map(|(flag, is_given)| is_given.then_some(flag))
-    }
-
-    /// Sets what is measured of each response.
-    pub(super) fn set(&self, load: &mut LoadSpec) {
-        load.first_byte = self.first_byte;
-        load.events = self.sse || self.streams.is_some();
-        load.streams = self.streams.unwrap_or(0);
+        ])
     }
 
     /// How responses are compared; `None` if nothing is expected of them.

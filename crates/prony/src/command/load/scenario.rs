@@ -2,13 +2,12 @@
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use clap::Args;
-use prony_present::words::plural;
-use prony_traffic::{HurlScenario, RandomRangeError, Sources, SourcesError, read_hurl_file};
+use prony_traffic::{HurlScenario, RandomRange, Sources, SourcesError, read_hurl_file};
 
-use super::requests::{Preferred, RequestContent, Requests};
+use super::requests::Requests;
+use crate::arguments;
 use crate::exit::usage;
 
 /// The start of the names of environment variables that set variables, as in Hurl.
@@ -58,33 +57,16 @@ pub(super) fn file_of(targets: &[String]) -> Result<Option<&Path>, Box<dyn Error
     }
 }
 
-impl Requests {
-    /// Those of a scenario in this file.
-    pub(super) fn of_scenario(scenario: HurlScenario, file: &str) -> Self {
-        let entries = plural(scenario.entries().len(), "request");
-        Self {
-            server: scenario.server().clone(),
-            url: scenario.server().as_str().to_owned(),
-            described: Some(format!("{entries} of {file} in each flow")),
-            are_random: scenario.is_random(),
-            preferred: Preferred::of_scenario(&scenario),
-            content: RequestContent::Scenario(Arc::new(scenario.into())),
-        }
-    }
-}
-
 impl ScenarioArguments {
     /// A flag that needs a Hurl file, if one was given.
     pub(super) fn changed(&self) -> Option<&'static str> {
-        [
+        arguments::first_given([
             ("--variable", !self.variables.is_empty()),
             ("--secret", !self.secrets.is_empty()),
             ("--rows", !self.rows.is_empty()),
             ("--counter", !self.counters.is_empty()),
             ("--random", !self.randoms.is_empty()),
-        ]
-        .into_iter()
-        .find_map(|(flag, is_given)| is_given.then_some(flag))
+        ])
     }
 
     /// What the users of a file send.
@@ -106,22 +88,19 @@ impl ScenarioArguments {
         for (variable, value) in std::env::vars_os() {
             let variable = variable.to_string_lossy();
             if let Some(name) = variable.strip_prefix(FROM_ENVIRONMENT) {
+                let value = value.into_string();
                 let value = value
-                    .into_string()
                     .map_err(|_| usage(format!("{variable} is not UTF-8; set another value")))?;
-                let set = sources.set(name, &value);
-                set.map_err(refused(variable.to_string()))?;
+                set(&variable, sources.set(name, &value))?;
             }
         }
         for text in &self.variables {
             let (name, value) = pair("--variable", text)?;
-            let set = sources.set(name, value);
-            set.map_err(refused(format!("--variable {name}")))?;
+            set(&format!("--variable {name}"), sources.set(name, value))?;
         }
         for text in &self.secrets {
             let (name, value) = pair("--secret", text)?;
-            let set = sources.set_secret(name, value);
-            set.map_err(refused(format!("--secret {name}")))?;
+            set(&format!("--secret {name}"), sources.set_secret(name, value))?;
         }
         for file in &self.rows {
             sources.add_file(file).map_err(|error| -> Box<dyn Error> {
@@ -133,30 +112,26 @@ impl ScenarioArguments {
             })?;
         }
         for text in &self.counters {
+            let flag = format!("--counter {text}");
             let (name, first) = text.split_once('=').unwrap_or((text, "1"));
-            let first = first
-                .parse()
-                .map_err(|_| usage(format!("--counter {text}: `{first}` is not a whole number")))?;
-            sources
-                .add_counter(name, first)
-                .map_err(refused(format!("--counter {text}")))?;
+            let not_whole = |_| usage(format!("{flag}: `{first}` is not a whole number"));
+            let first = first.parse().map_err(not_whole)?;
+            set(&flag, sources.add_counter(name, first))?;
         }
         for text in &self.randoms {
+            let flag = format!("--random {text}");
             let (name, range) = pair("--random", text)?;
-            let range = range
-                .parse()
-                .map_err(|error: RandomRangeError| usage(format!("--random {text}: {error}")))?;
-            sources
-                .add_random(name, range)
-                .map_err(refused(format!("--random {text}")))?;
+            let range: Result<RandomRange, _> = range.parse();
+            let range = range.map_err(|error| usage(format!("{flag}: {error}")))?;
+            set(&flag, sources.add_random(name, range))?;
         }
         Ok(sources)
     }
 }
 
-/// The error of a variable that this flag sets.
-fn refused(flag: String) -> impl FnOnce(SourcesError) -> Box<dyn Error> {
-    move |error| usage(format!("{flag} {error}"))
+/// Blames a flag, or a variable of the environment, for the variable that it sets.
+fn set(by: &str, result: Result<(), SourcesError>) -> Result<(), Box<dyn Error>> {
+    result.map_err(|error| usage(format!("{by} {error}")))
 }
 
 fn pair<'a>(flag: &str, text: &'a str) -> Result<(&'a str, &'a str), Box<dyn Error>> {

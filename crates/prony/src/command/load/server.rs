@@ -8,19 +8,18 @@ use std::time::Duration;
 
 use clap::Args;
 use prony_kernel::{default_assignment, format_cpu_list};
-use prony_load::tls::TlsSettings;
 use prony_load::{SampleChoice, Sampling};
 use prony_manifest::nearest;
 use prony_model::{CpuAssignment, Protocol};
 use prony_present::words;
 use prony_run::Workload;
 use prony_run::run::{
-    Access, Process, Target, Task, TaskContent, Testbed, prepare, start_ready, tls_settings,
+    Access, Process, Task, TaskContent, Testbed, prepare, start_ready, tls_settings,
 };
 use prony_server::{MANIFEST_FILE, Origin, SelectError, Server};
-use prony_traffic::{HttpUrl, HttpVersion, Traffic, UrlError};
+use prony_traffic::HttpUrl;
 
-use super::requests::{Preferred, RequestContent, Requests};
+use super::requests::Requests;
 use crate::arguments;
 use crate::command::flags::BuildFlags;
 use crate::exit::usage;
@@ -47,6 +46,8 @@ pub(super) struct ServerArguments {
 pub(super) struct ProjectServer {
     project: Project,
     server: Server,
+    /// The CPUs of the server and of the load.
+    cpus: CpuAssignment,
 }
 
 impl ProjectServer {
@@ -59,36 +60,47 @@ impl ProjectServer {
             return Ok(None);
         }
         let project = Project::open(project)?;
-        if is_folder {
+        let server = if is_folder {
             let path: ServerPath = target.parse().map_err(usage)?;
-            let server = path.open()?;
-            return Ok(Some(Self { project, server }));
-        }
-        let catalogue = project.catalogue()?;
-        let ids = catalogue.servers.iter().map(|server| server.id.as_str());
-        let server = match catalogue.get(target) {
-            Ok(server) => server.clone(),
-            // A host, which is more likely than a server with an entirely different name.
-            Err(SelectError::Unknown(_)) if nearest(target, ids).is_none() => return Ok(None),
-            Err(SelectError::Unknown(unknown)) => {
-                return Err(usage(format!(
-                    "{unknown} (a URL begins with http:// or https://)"
-                )));
+            path.open()?
+        } else {
+            let catalogue = project.catalogue()?;
+            let ids = catalogue.servers.iter().map(|server| server.id.as_str());
+            match catalogue.get(target) {
+                Ok(server) => server.clone(),
+                // A host, which is more likely than a server with an entirely different name.
+                Err(SelectError::Unknown(_)) if nearest(target, ids).is_none() => return Ok(None),
+                Err(SelectError::Unknown(unknown)) => {
+                    return Err(usage(format!(
+                        "{unknown} (a URL begins with http:// or https://)"
+                    )));
+                }
+                Err(error) => return Err(error.into()),
             }
-            Err(error) => return Err(error.into()),
         };
-        Ok(Some(Self { project, server }))
+        let cpus = default_assignment()?;
+        Ok(Some(Self {
+            project,
+            server,
+            cpus,
+        }))
+    }
+
+    /// The CPUs of the server, and those of the load, which the server does not use; none if Prony does not pin it.
+    pub(super) fn cpus(&self) -> CpuAssignment {
+        match self.server.origin {
+            Origin::Started(_) => self.cpus.clone(),
+            Origin::Outside(_) => CpuAssignment::default(),
+        }
     }
 }
 
 /// A server that responds, as long as this value lives if Prony started it.
 pub(super) struct ReadyServer {
     process: Process,
-    target: Target,
     task: Task,
-    /// How connections are encrypted, if it already ran and they are.
-    tls: Option<TlsSettings>,
-    cpus: CpuAssignment,
+    /// The CPUs that Prony pinned it to.
+    pub(crate) cpus: Vec<usize>,
     logs: PathBuf,
 }
 
@@ -106,11 +118,14 @@ impl ServerArguments {
         fleet: Option<&FleetPlan>,
         live: LiveMode,
         interrupt: &Arc<AtomicBool>,
-    ) -> Result<Option<ReadyServer>, Box<dyn Error>> {
-        let ProjectServer { project, server } = named;
+    ) -> Result<Option<(Requests, ReadyServer)>, Box<dyn Error>> {
+        let ProjectServer {
+            project,
+            server,
+            cpus,
+        } = named;
         let workload = self.workload(project, server)?;
         let task = Task::new(workload, &project.layout)?;
-        let cpus = default_assignment()?;
         let id = project::run_id("load");
         let testbed = self
             .building
@@ -167,14 +182,17 @@ impl ServerArguments {
                 tls_settings(outside)
             }
         };
-        Ok(Some(ReadyServer {
-            process,
-            target,
-            task,
+        let requests = Requests {
             tls,
-            cpus,
+            ..requests(&task, &target.authority)?
+        };
+        let server = ReadyServer {
+            process,
+            task,
+            cpus: named.cpus().server,
             logs: testbed.logs,
-        }))
+        };
+        Ok(Some((requests, server)))
     }
 
     fn workload<'a>(
@@ -218,85 +236,35 @@ fn is_loadable(server: &Server, protocol: Protocol) -> bool {
     }
 }
 
+/// The requests of a workload to the server at this address.
+fn requests(task: &Task, authority: &str) -> Result<Requests, Box<dyn Error>> {
+    let protocol = task.workload.protocol();
+    // Connections go there whatever host the requests name.
+    let server: HttpUrl = format!("{}://{authority}/", protocol.scheme()).parse()?;
+    let requests = match &task.content {
+        TaskContent::Request { request, expected } => {
+            let (url, traffic) = request.encode(authority)?;
+            Requests {
+                are_random: request.is_random(),
+                sampling: Some(Sampling {
+                    check: expected.clone(),
+                    choice: SampleChoice::AtRandom,
+                }),
+                ..Requests::new(traffic, server, url)
+            }
+        }
+        TaskContent::Scenario(prepared) => Requests {
+            server,
+            ..Requests::of_scenario(prepared.at(authority)?, prepared.file())
+        },
+    };
+    Ok(Requests {
+        version: requests.version.or(Some(protocol.into())),
+        ..requests
+    })
+}
+
 impl ReadyServer {
-    /// The request of its workload.
-    pub(super) fn requests(&self) -> Result<Requests, Box<dyn Error>> {
-        match &self.task.content {
-            TaskContent::Request { request, .. } => {
-                let (url, traffic) = request.encode(&self.target.authority)?;
-                let (content, server) = match traffic {
-                    Traffic::Scenario(scenario, _) => {
-                        (RequestContent::Scenario(scenario), self.url()?)
-                    }
-                    Traffic::Requests(set, _) => {
-                        let server = set.requests()[0].url().clone();
-                        (RequestContent::Http(set), server)
-                    }
-                    Traffic::Call(_) => return Err("a gRPC call has no HTTP request".into()),
-                };
-                Ok(Requests {
-                    content,
-                    server,
-                    url,
-                    described: None,
-                    are_random: request.is_random(),
-                    preferred: Preferred::default(),
-                })
-            }
-            TaskContent::Scenario(prepared) => {
-                let scenario = prepared.at(&self.target.authority)?;
-                Ok(Requests {
-                    // Connections go there whatever host the file names.
-                    server: self.url()?,
-                    ..Requests::of_scenario(scenario, prepared.file())
-                })
-            }
-        }
-    }
-
-    /// The URL of the server, without a path.
-    fn url(&self) -> Result<HttpUrl, UrlError> {
-        let scheme = self.task.workload.protocol().scheme();
-        format!("{scheme}://{}/", self.target.authority).parse()
-    }
-
-    /// The CPUs for the load, which the server does not use; all if Prony did not pin the server.
-    pub(super) fn load_cpus(&self) -> &[usize] {
-        match self.process {
-            Process::Started(_) => &self.cpus.load,
-            Process::Outside(_) => &[],
-        }
-    }
-
-    /// The CPUs of the server; none if Prony did not start it.
-    pub(super) fn own_cpus(&self) -> &[usize] {
-        match self.process {
-            Process::Started(_) => &self.cpus.server,
-            Process::Outside(_) => &[],
-        }
-    }
-
-    /// How connections are encrypted; `None` if they are not, or if Prony started the server.
-    pub(super) fn tls(&self) -> Option<&TlsSettings> {
-        self.tls.as_ref()
-    }
-
-    /// The version of HTTP that its workload names.
-    pub(super) fn http(&self) -> HttpVersion {
-        self.task.workload.protocol().into()
-    }
-
-    /// The check of its responses; `None` if a Hurl file checks them.
-    pub(super) fn sampling(&self) -> Option<Sampling> {
-        match &self.task.content {
-            TaskContent::Request { expected, .. } => Some(Sampling {
-                check: expected.clone(),
-                choice: SampleChoice::AtRandom,
-            }),
-            TaskContent::Scenario(_) => None,
-        }
-    }
-
     /// How the server ended, if it did so during the load.
     pub(super) fn ended(&mut self) -> Option<String> {
         let exit = self.process.exited()?;

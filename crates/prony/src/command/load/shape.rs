@@ -4,9 +4,7 @@ use std::num::NonZeroU64;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use prony_model::{
-    Arrivals, LoadShape, LoadSpec, RateError, Schedule, Seconds, Stage, parse_stages,
-};
+use prony_model::{Arrivals, LoadShape, RateError, Schedule, Seconds, Stage, parse_stages};
 
 use crate::arguments;
 
@@ -33,14 +31,10 @@ pub(super) struct TimeArguments {
 }
 
 impl TimeArguments {
-    /// Sets when the load ends and how long responses may take, given how long the stages of a rate last.
-    pub(super) fn set(&self, load: &mut LoadSpec, stages: Option<Duration>) {
+    /// How long the load is measured, given how long the stages of a rate last; `None` if only `-n` ends it.
+    pub(super) fn measured(&self, stages: Option<Duration>) -> Option<Duration> {
         let unless_counted = self.requests.is_none().then_some(Duration::from_secs(10));
-        let duration = self.duration.or(stages).or(unless_counted);
-        load.duration = duration.map(Seconds);
-        load.requests = self.requests.map(NonZeroU64::get);
-        load.warmup = Seconds(self.warmup.unwrap_or_default());
-        load.timeout = Seconds(self.timeout);
+        self.duration.or(stages).or(unless_counted)
     }
 }
 
@@ -88,14 +82,14 @@ pub(super) struct ShapeArguments {
     /// Shed requests that cannot be sent within this time of their due time; with --users --open,
     /// also count those without a full response by then as timed out
     #[arg(long, value_name = "DURATION", value_parser = arguments::some_duration, hide_short_help = true)]
-    deadline: Option<Duration>,
+    pub(crate) deadline: Option<Duration>,
     /// Busy-wait until requests are due: more precise, but each thread takes a whole CPU
     #[arg(long, hide_short_help = true)]
-    spin: bool,
+    pub(crate) spin: bool,
     /// Draw random arrivals and choices from this seed, to repeat earlier ones [default: a random
     /// seed, which is shown]
     #[arg(long, value_name = "N", value_parser = arguments::seed, hide_short_help = true)]
-    seed: Option<u64>,
+    pub(crate) seed: Option<u64>,
 }
 
 /// The stages of a rate, one after the other.
@@ -221,13 +215,6 @@ impl ShapeArguments {
             None if last_is_open => Err("the last of the --stages has no time: write for instance 5k/s:30s, or give -d or -n".into()),
             None => Ok(Some(whole)),
         }
-    }
-
-    /// Sets what belongs to the shape: the seed that was given, or a new one, and how due requests are treated.
-    pub(super) fn set(&self, load: &mut LoadSpec) {
-        load.seed = self.seed.unwrap_or_else(arguments::new_seed);
-        load.deadline = self.deadline.map(Seconds);
-        load.spin = self.spin;
     }
 }
 
