@@ -65,41 +65,35 @@ pub(crate) fn status(outcome: Outcome) -> ExitCode {
         Ok(code) => code,
         Err(error) => return failure(error.as_ref()),
     };
-    match output::check() {
-        Ok(()) => code,
-        Err(lost) => match (failure(&lost), code == ExitCode::SUCCESS) {
-            (failed, true) => failed,
-            (_, false) => code,
-        },
+    let lost = output::check().map_err(|lost| failure(&lost));
+    match lost {
+        Err(failed) if code == ExitCode::SUCCESS => failed,
+        _ => code,
     }
 }
 
 /// Shows the help, the version or an error of the command line, and gives the exit status.
 pub(crate) fn status_without_a_command(message: &clap::Error) -> ExitCode {
     let text = message.render();
-    if message.use_stderr() {
-        if output::shows_colours(&std::io::stderr()) {
-            err!("{}", text.ansi());
+    let coloured = |colours: bool| {
+        if colours {
+            text.ansi().to_string()
         } else {
-            err!("{text}");
+            text.to_string()
         }
+    };
+    if message.use_stderr() {
+        err!("{}", coloured(output::shows_colours(&io::stderr())));
         return ExitCode::from(USAGE);
     }
-    if output::shows_colours(&std::io::stdout()) {
-        out!("{}", text.ansi());
-    } else {
-        out!("{text}");
-    }
+    out!("{}", coloured(output::shows_colours(&io::stdout())));
     status(Ok(ExitCode::SUCCESS))
 }
 
 /// Shows an error with all its causes, and gives the code for it.
 pub(crate) fn failure(error: &(dyn Error + 'static)) -> ExitCode {
-    let label = if is_invalid(error) {
-        "INVALID  "
-    } else {
-        "error: "
-    };
+    let is_invalid = is_invalid(error);
+    let label = if is_invalid { "INVALID  " } else { "error: " };
     err!("{label}{error}");
     let mut shown = error.to_string();
     let mut cause = error.source();

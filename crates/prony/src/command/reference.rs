@@ -127,12 +127,6 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Why a scripted server ends.
-enum End {
-    Signal,
-    Server(Result<(), ReferenceError>),
-}
-
 fn serve_scripted(script: Script, spin: bool) -> Result<(), Box<dyn Error>> {
     let mut server = ScriptedServer::bind(&Config::from_environment()?, script)?;
     if spin {
@@ -140,6 +134,7 @@ fn serve_scripted(script: Script, spin: bool) -> Result<(), Box<dyn Error>> {
     }
     let log = io::stdout().as_fd().try_clone_to_owned()?;
     let delay = Arc::new(Mutex::new(LatencyHistogram::new()));
+    // The first is `None` for a signal, or else the result of the server.
     let (ends, end) = channel();
     forward_signals(ends.clone())?;
     let record = delay.clone();
@@ -150,21 +145,18 @@ fn serve_scripted(script: Script, spin: bool) -> Result<(), Box<dyn Error>> {
             record.record(u64::try_from(delay).unwrap_or(u64::MAX));
         });
         // Nobody receives it if a signal came first.
-        let _ = ends.send(End::Server(result));
+        let _ = ends.send(Some(result));
     });
     let end = end.recv();
     print_delay(&delay.lock().unwrap_or_else(PoisonError::into_inner));
-    match end {
-        Ok(End::Server(result)) => Ok(result?),
-        Ok(End::Signal) | Err(_) => Ok(()),
-    }
+    Ok(end.ok().flatten().unwrap_or(Ok(()))?)
 }
 
-fn forward_signals(ends: Sender<End>) -> io::Result<()> {
+fn forward_signals(ends: Sender<Option<Result<(), ReferenceError>>>) -> io::Result<()> {
     let mut signals = Signals::new([SIGINT, SIGTERM, SIGHUP])?;
     thread::spawn(move || {
         signals.forever().next();
-        let _ = ends.send(End::Signal);
+        let _ = ends.send(None);
     });
     Ok(())
 }
@@ -174,18 +166,14 @@ fn print_delay(delay: &LatencyHistogram) {
         errln!("no request was responded to");
         return;
     };
-    let [p50, p90, p99, p999, max] = [
-        summary.p50,
-        summary.p90,
-        summary.p99,
-        summary.p999,
-        summary.max,
-    ]
-    .map(microseconds);
     errln!(
-        "responded to {} requests; delay of the responses: p50 {p50} µs, p90 {p90} µs, \
-         p99 {p99} µs, p99.9 {p999} µs, max {max} µs",
+        "responded to {} requests; delay of the responses: p50 {} µs, p90 {} µs, p99 {} µs, p99.9 {} µs, max {} µs",
         delay.count(),
+        microseconds(summary.p50),
+        microseconds(summary.p90),
+        microseconds(summary.p99),
+        microseconds(summary.p999),
+        microseconds(summary.max),
     );
 }
 
@@ -204,9 +192,8 @@ fn microseconds(nanoseconds: u64) -> f64 {
 
 fn workers(text: &str) -> Result<NonZeroUsize, String> {
     let count = arguments::positive(text)?;
-    NonZeroUsize::new(count)
-        .filter(|count| count.get() <= MOST_WORKERS)
-        .ok_or_else(|| "it must be from 1 to 1,000,000".into())
+    let count = NonZeroUsize::new(count).filter(|count| count.get() <= MOST_WORKERS);
+    count.ok_or_else(|| "it must be from 1 to 1,000,000".into())
 }
 
 fn open_load(text: &str) -> Result<OpenLoad, String> {
@@ -223,7 +210,8 @@ fn open_load(text: &str) -> Result<OpenLoad, String> {
     let (rate, duration) = load.split_once(':').ok_or_else(wrong)?;
     let per_s = rate.parse::<f64>().map_err(|_| wrong())?;
     let duration = arguments::some_duration(duration)?;
-    let requests = requests_of(per_s, duration);
+    // Those that arrive before the duration is over.
+    let requests = (per_s * duration.as_secs_f64()).ceil();
     if (1.0..=1e9).contains(&requests) {
         Ok(OpenLoad {
             is_random,
@@ -233,11 +221,6 @@ fn open_load(text: &str) -> Result<OpenLoad, String> {
     } else {
         Err("the load must have from 1 to 1,000,000,000 requests".into())
     }
-}
-
-/// The number of requests that arrive before the duration is over.
-fn requests_of(per_s: f64, duration: Duration) -> f64 {
-    (per_s * duration.as_secs_f64()).ceil()
 }
 
 #[cfg(test)]

@@ -28,7 +28,6 @@ use crate::exit::usage;
 use crate::project;
 use crate::view::screen_thread::LiveMode;
 
-/// Reads a number of agents.
 fn agents_of(text: &str) -> Result<usize, String> {
     arguments::positive(text).and_then(agents)
 }
@@ -50,7 +49,6 @@ pub(crate) struct FleetFlags {
 /// Agents to start.
 pub(crate) struct FleetPlan {
     place: AgentLocation,
-    /// How many.
     pub(crate) agents: usize,
     settings: Settings,
 }
@@ -100,19 +98,12 @@ fn agents_at(place: &AgentLocation, wanted: Option<usize>) -> Result<usize, Stri
 }
 
 impl FleetPlan {
-    /// Where the agents run.
     pub(crate) fn on(&self) -> &'static str {
         self.place.name()
     }
 
-    /// Whether they run on this host.
     pub(crate) fn is_here(&self) -> bool {
         self.place.is_here()
-    }
-
-    /// `12 agents on kubernetes`.
-    pub(crate) fn described(&self) -> String {
-        described(self.agents, self.on())
     }
 
     /// Refuses a flag that means nothing on other hosts.
@@ -161,42 +152,6 @@ impl FleetPlan {
             Ok(()) => Ok(address),
             Err(why) => Err(format!("`server_address` in [fleet] of prony.toml: {why}").into()),
         }
-    }
-
-    /// Starts the agents, and waits until each is there.
-    pub(crate) fn start(
-        &self,
-        live: LiveMode,
-        interrupt: &AtomicBool,
-    ) -> Result<Loads, Box<dyn Error>> {
-        if !live.is_quiet() {
-            errln!("starting {}", self.described());
-        }
-        let launcher = self.launcher()?;
-        let line = live.line();
-        let fleet = Fleet::launch_observed(
-            launcher.as_ref(),
-            self.agents,
-            self.limits(),
-            interrupt,
-            &mut |replied, agents| {
-                line.move_to(replied as f64 / agents as f64);
-                line.show(&[waiting(replied, agents)]);
-            },
-        );
-        line.finish();
-        let fleet = fleet?;
-        let agents = Agents {
-            on: self.on().to_owned(),
-            count: self.agents,
-            threads: self.threads_each(fleet.hosts()),
-            are_here: self.is_here(),
-        };
-        let hosts = fleet.hosts().iter().map(|host| host.name.as_str());
-        if !live.is_quiet() {
-            errln!("agents   {}", hosts_in_words(hosts));
-        }
-        Ok(Loads(Some((fleet, agents))))
     }
 
     /// A scheduler may let agents wait for their turn.
@@ -304,19 +259,45 @@ fn silent_in_words(SilentAgent { agent, silent }: &SilentAgent) -> String {
 pub(crate) struct Loads(Option<(Fleet, Agents)>);
 
 impl Loads {
-    /// Starts the agents, if there are to be any.
+    /// Starts the agents, if there are to be any, and waits until each is there.
     pub(crate) fn start(
         plan: Option<&FleetPlan>,
         live: LiveMode,
         interrupt: &AtomicBool,
     ) -> Result<Self, Box<dyn Error>> {
-        match plan {
-            None => Ok(Self(None)),
-            Some(plan) => plan.start(live, interrupt),
+        let Some(plan) = plan else {
+            return Ok(Self(None));
+        };
+        if !live.is_quiet() {
+            errln!("starting {}", described(plan.agents, plan.on()));
         }
+        let launcher = plan.launcher()?;
+        let line = live.line();
+        let fleet = Fleet::launch_observed(
+            launcher.as_ref(),
+            plan.agents,
+            plan.limits(),
+            interrupt,
+            &mut |replied, agents| {
+                line.move_to(replied as f64 / agents as f64);
+                line.show(&[waiting(replied, agents)]);
+            },
+        );
+        line.finish();
+        let fleet = fleet?;
+        let agents = Agents {
+            on: plan.on().to_owned(),
+            count: plan.agents,
+            threads: plan.threads_each(fleet.hosts()),
+            are_here: plan.is_here(),
+        };
+        let hosts = fleet.hosts().iter().map(|host| host.name.as_str());
+        if !live.is_quiet() {
+            errln!("agents   {}", hosts_in_words(hosts));
+        }
+        Ok(Self(Some((fleet, agents))))
     }
 
-    /// The agents, if there are any.
     pub(crate) fn agents(&self) -> Option<&Agents> {
         self.0.as_ref().map(|(_, agents)| agents)
     }
@@ -332,7 +313,6 @@ impl Loads {
         fleet.silent_agent().map(|it| silent_in_words(&it))
     }
 
-    /// What runs loads.
     pub(crate) fn runner(&self) -> &dyn LoadRunner {
         match &self.0 {
             None => &ThisProcess,

@@ -22,7 +22,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use prony_kernel::ThrottleMeter;
 use prony_load::{Endpoint, EventLoopChoice, LoadPlan};
 use prony_model::objective::{Objectives, judge};
@@ -53,109 +54,9 @@ use crate::view::load_view::{LoadView, ShownLoad, cpus_beside};
 use crate::view::screen_thread::LiveMode;
 use crate::view::width;
 
-const EXAMPLES: &str = "\
-Examples:
-  prony load http://localhost:8080/                    10 connections, 10 s
-  prony load -t2 -c400 -d30s --latency http://localhost:8080/
-  prony load -n 100k -c64 http://localhost:8080/hello  a number of requests
-  prony load -c64 --rate 5k/s http://localhost:8080/   5,000 requests per second
-  prony load --objective 'p99 < 50ms, errors < 0.1%' http://localhost:8080/
-                                                       pass or fail
-  prony load --find-capacity --objective 'p99<10ms' http://localhost:8080/
-                                                       the highest rate
-  prony load --insecure https://localhost:8443/        TLS, HTTP/2 if offered
-  prony load --grpc shop.Orders/List http://localhost:50051/
-  prony load checkout.hurl --users 200 --variable host=localhost:8080
-                                                       users of a Hurl file
-  prony load -c1200 --on slurm --agents 12 http://10.0.0.5:8080/
-                                                       from 12 hosts
-  prony load shop                                      a server of prony.toml
-
-`--help` shows all flags, and more examples.";
-
-const MORE_EXAMPLES: &str = "\
-Examples:
-  prony load http://localhost:8080/                    10 connections, 10 s
-  prony load -t2 -c400 -d30s --latency http://localhost:8080/
-  prony load -n 100k -c64 http://localhost:8080/hello  a number of requests
-  prony load -b @order.json -H 'Content-Type: application/json' \\
-    http://localhost:8080/orders
-  prony load -d10s --warmup 2s --json result.json http://localhost:8080/
-
-  prony load -c64 --rate 5k/s --latency http://localhost:8080/
-                                        open loop: 5,000 requests per second
-  prony load --rate 9/s --arrivals poisson --deadline 1s http://localhost:8080/
-                                        at random; sheds what is 1 s overdue
-  prony load --stages 1k/s:10s,1k/s..5k/s:30s,5k/s:10s http://localhost:8080/
-                                        a constant rate, a ramp, a constant rate
-  prony load --users 500 --think-time 1s --open http://localhost:8080/
-                                        500 users, a request each per second
-  prony load -c32 --pipeline 16 http://localhost:8080/
-                                        16 requests in flight per connection
-  prony load --no-keepalive http://localhost:8080/
-                                        a connection for each request
-
-  prony load http://localhost:8080/a http://localhost:8080/b --weights 3,1
-  prony load --requests-file orders.jsonl --order random http://localhost:8080/
-  prony load --curl @command.txt        a request that a browser copied as cURL
-  prony load --expect-body @page.html --check-every 1 http://localhost:8080/
-  prony load --streams 1000 http://localhost:8080/events
-
-  prony load --cacert ca.pem https://localhost:8443/   HTTP/2 or HTTP/1.1
-  prony load --http2 --streams-per-connection 32 http://localhost:8080/
-                                        HTTP/2 without TLS (h2c)
-  prony load -k --http1.1 --no-keepalive --tls-resume https://localhost:8443/
-                                        a resumed handshake for each request
-  prony load --grpc shop.Orders/List --data '{\"customer\": 7}' \\
-    http://localhost:50051/             the server provides the schema
-  prony load --grpc shop.Orders/Watch --proto shop.proto -H 'token: secret' \\
-    https://localhost:50051/            a file provides it; messages are timed
-
-  prony load checkout.hurl --users 200 --variable host=localhost:8080
-                                        the users of a Hurl file
-  prony load checkout.hurl --rate 50/s --rows accounts.csv
-                                        50 flows per second, a row for each
-
-  prony load --rate 2k/s --objective 'p99 < 50ms, errors < 0.1%' \\
-    --junit load.xml --markdown load.md http://localhost:8080/
-                                        pass or fail, for a CI system
-  prony load --hgrm run.hgrm http://localhost:8080/   for HdrHistogram's plotter
-  prony load --hdr-log run.hlog http://localhost:8080/
-                                        the latencies of each second
-  prony load --trace trace.json http://localhost:8080/
-                                        single requests, for ui.perfetto.dev
-  prony load -d10m --metrics :9464 http://localhost:8080/
-                                        Prometheus scrapes the running load
-  prony load -d10m --otlp http://localhost:4318 http://localhost:8080/
-                                        an OpenTelemetry Collector receives it
-  prony load -c1200 --rate 300k/s --on kubernetes --agents 12 \\
-    http://10.0.0.5:8080/               from 12 nodes of a cluster
-  prony load -c400 --on ssh:host1,host2 http://10.0.0.5:8080/
-  prony load shop --workload cart       builds and starts a server
-  prony load --pid 4711 http://localhost:8080/
-                                        the live screen shows this process
-  prony load --find-capacity --objective 'p99<10ms,errors<0.1%' \\
-    --chart curve.svg http://localhost:8080/
-                                        the highest rate
-  prony load checkout.hurl --find-capacity --objective 'p99<10ms'
-                                        the highest rate of flows
-
-docs/load.md explains each kind of load, its latency, and the flags of other \
-tools; docs/scenarios.md explains Hurl files, docs/capacity.md how Prony finds \
-the highest rate, and docs/fleet.md how a load comes from many hosts.
-
-Exit status:
-  0    ok responses, streamed events or a capacity were measured
-  1    none were, or the load could not be run, or an agent of --on was lost:
-       the load is INVALID then, and no result is shown or written
-  2    the command line is wrong
-  4    --find-capacity: the capacity is not known to within --precision
-  5    --objective: the load missed an objective
-  130  you stopped it; what was measured is shown";
-
 /// What to load, and how. Most short flags are wrk's.
 #[derive(Args)]
-#[command(after_help = EXAMPLES, after_long_help = MORE_EXAMPLES)]
+#[command(after_help = include_str!("examples.txt").trim_end(), after_long_help = include_str!("more_examples.txt").trim_end())]
 pub(super) struct Arguments {
     /// Request these URLs, all on one server, round-robin if there are several; or let users go through
     /// this Hurl file (.hurl); or build, start and load this server of the project (its id, or its folder)
@@ -208,27 +109,19 @@ struct GeneratorArguments {
         long = "loop",
         value_name = "LOOP",
         default_value = "auto",
+        value_parser = event_loops(),
         hide_short_help = true
     )]
-    event_loop: EventLoopName,
+    event_loop: EventLoopChoice,
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum EventLoopName {
-    Auto,
-    #[value(name = "io_uring")]
-    IoUring,
-    Epoll,
-}
-
-impl From<EventLoopName> for EventLoopChoice {
-    fn from(name: EventLoopName) -> Self {
-        match name {
-            EventLoopName::Auto => Self::Auto,
-            EventLoopName::IoUring => Self::IoUring,
-            EventLoopName::Epoll => Self::Epoll,
-        }
-    }
+fn event_loops() -> impl TypedValueParser<Value = EventLoopChoice> {
+    let names = PossibleValuesParser::new(["auto", "io_uring", "epoll"]);
+    names.map(|name| match name.as_str() {
+        "io_uring" => EventLoopChoice::IoUring,
+        "epoll" => EventLoopChoice::Epoll,
+        _ => EventLoopChoice::Auto,
+    })
 }
 
 /// A load that is ready to be run, once or, in search of a capacity, several times.

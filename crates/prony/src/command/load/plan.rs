@@ -104,7 +104,7 @@ impl Wanted<'_> {
             sampling: self.sampling.clone().or_else(|| requests.sampling.clone()),
             slow_from_ns: required.map_or(Vec::new(), Objectives::slow_from_ns),
             here: Here {
-                event_loop: arguments.generator.event_loop.into(),
+                event_loop: arguments.generator.event_loop,
                 sources: connections.source.clone(),
                 cpus: self.cpus.clone(),
                 ..Here::default()

@@ -1,9 +1,11 @@
 //! When requests are due, and when the load ends.
 
 use std::num::NonZeroU64;
+use std::sync::Arc;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use prony_model::{Arrivals, LoadShape, RateError, Schedule, Seconds, Stage, parse_stages};
 
 use crate::arguments;
@@ -48,15 +50,16 @@ pub(super) struct ShapeArguments {
     /// Send at several rates in turn: 1k/s:10s holds a rate, 1k/s..5k/s:30s ramps linearly; the
     /// last one needs no time if -d or -n is given
     #[arg(long, value_parser = stages, group = "schedule")]
-    stages: Option<Stages>,
+    stages: Option<Arc<[Stage]>>,
     /// Choose how the requests of a rate are spaced [default: even, for a capacity poisson]
     #[arg(
         long,
         value_name = "HOW",
+        value_parser = arrivals(),
         requires = "schedule",
         hide_short_help = true
     )]
-    arrivals: Option<ArrivalsName>,
+    arrivals: Option<Arrivals>,
     /// Send the requests of a rate in bursts of N, at the same rate overall; at most 1M
     #[arg(long, value_name = "N", value_parser = arguments::some_count, requires = "schedule", hide_short_help = true)]
     burst: Option<NonZeroU64>,
@@ -92,36 +95,27 @@ pub(super) struct ShapeArguments {
     pub(crate) seed: Option<u64>,
 }
 
-/// The stages of a rate, one after the other.
-#[derive(Clone, Debug, PartialEq)]
-struct Stages(Vec<Stage>);
-
-fn stages(text: &str) -> Result<Stages, RateError> {
-    parse_stages(text).map(Stages)
+fn stages(text: &str) -> Result<Arc<[Stage]>, RateError> {
+    Ok(parse_stages(text)?.into())
 }
 
-#[derive(Clone, Copy, ValueEnum)]
-enum ArrivalsName {
-    /// Space them evenly
-    Even,
-    /// Space them at random (a Poisson process)
-    Poisson,
-}
-
-impl From<ArrivalsName> for Arrivals {
-    fn from(name: ArrivalsName) -> Self {
-        match name {
-            ArrivalsName::Even => Self::Even,
-            ArrivalsName::Poisson => Self::Poisson,
-        }
-    }
+fn arrivals() -> impl TypedValueParser<Value = Arrivals> {
+    let even = PossibleValue::new("even").help("Space them evenly");
+    let poisson = PossibleValue::new("poisson").help("Space them at random (a Poisson process)");
+    PossibleValuesParser::new([even, poisson]).map(|name| match name.as_str() {
+        "poisson" => Arrivals::Poisson,
+        _ => Arrivals::Even,
+    })
 }
 
 impl ShapeArguments {
     /// The shape, after a check for flags that need others. A search for the capacity sets the rate itself.
     pub(super) fn shape(&self, finds_capacity: bool) -> Result<LoadShape, &'static str> {
         let shape = if finds_capacity {
-            self.schedule(Schedule::constant(self.spaced(Arrivals::Poisson), 1.0))
+            self.schedule(Schedule::constant(
+                self.arrivals.unwrap_or(Arrivals::Poisson),
+                1.0,
+            ))
         } else {
             self.arrivals()
         };
@@ -141,11 +135,13 @@ impl ShapeArguments {
     fn arrivals(&self) -> LoadShape {
         let think_time = Seconds(self.think_time.unwrap_or(THINK_TIME));
         let schedule = match (&self.stages, self.rate, self.users) {
-            (Some(Stages(stages)), _, _) => Schedule {
-                stages: stages.clone(),
-                ..Schedule::constant(self.spaced(Arrivals::Even), 0.0)
+            (Some(stages), _, _) => Schedule {
+                stages: stages.to_vec(),
+                ..Schedule::constant(self.arrivals.unwrap_or(Arrivals::Even), 0.0)
             },
-            (None, Some(rate), _) => Schedule::constant(self.spaced(Arrivals::Even), rate),
+            (None, Some(rate), _) => {
+                Schedule::constant(self.arrivals.unwrap_or(Arrivals::Even), rate)
+            }
             (None, None, Some(_)) if self.open => return LoadShape::UsersOpen { think_time },
             (None, None, Some(_)) => return LoadShape::UsersClosed { think_time },
             (None, None, None) => return LoadShape::Closed,
@@ -172,10 +168,6 @@ impl ShapeArguments {
         }
     }
 
-    fn spaced(&self, unless_said: Arrivals) -> Arrivals {
-        self.arrivals.map_or(unless_said, Arrivals::from)
-    }
-
     fn schedule(&self, schedule: Schedule) -> LoadShape {
         LoadShape::Rate(Schedule {
             burst: self.burst.map_or(1, NonZeroU64::get),
@@ -195,7 +187,7 @@ impl ShapeArguments {
         duration: Option<Duration>,
         counted: bool,
     ) -> Result<Option<Duration>, String> {
-        let Some(Stages(stages)) = &self.stages else {
+        let Some(stages) = &self.stages else {
             return Ok(None);
         };
         let sum = |seconds: f64| {

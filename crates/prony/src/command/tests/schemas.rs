@@ -12,7 +12,7 @@ use schemars::transform::transform_subschemas;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Map, Value, json};
 
-use super::{calibrate, compare, load};
+use crate::command::{calibrate, compare, load};
 
 /// Generates a schema and compares it with the committed one, or writes it.
 fn assert_committed<T: JsonSchema>(name: &str, title: &str) {
