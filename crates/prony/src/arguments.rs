@@ -44,7 +44,6 @@ pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     within(text, Duration::ZERO..=LONGEST)
 }
 
-/// A duration longer than zero.
 pub(crate) fn some_duration(text: &str) -> Result<Duration, String> {
     match duration(text)? {
         Duration::ZERO => Err("it must be longer than 0".into()),
@@ -52,7 +51,6 @@ pub(crate) fn some_duration(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// How long to measure.
 pub(crate) fn measured_duration(text: &str) -> Result<Duration, String> {
     within(text, SHORTEST..=LONGEST)
 }
@@ -132,7 +130,6 @@ fn too_large() -> String {
     format!("it must be at most {}", u64::MAX)
 }
 
-/// A count of at least one.
 pub(crate) fn some_count(text: &str) -> Result<NonZeroU64, String> {
     NonZeroU64::new(count(text)?).ok_or_else(|| "it must be at least 1".into())
 }
@@ -147,7 +144,6 @@ pub(crate) fn connections(text: &str) -> Result<usize, String> {
     at_most(MOST_CONNECTIONS, text)
 }
 
-/// A number of threads.
 pub(crate) fn threads(text: &str) -> Result<usize, String> {
     at_most(MOST_THREADS, text)
 }
@@ -159,7 +155,6 @@ fn at_most(most: usize, text: &str) -> Result<usize, String> {
     }
 }
 
-/// A name, which must not be empty.
 pub(crate) fn name(text: &str) -> Result<String, String> {
     if text.trim().is_empty() {
         Err("a name is empty; `prony list` shows the available names".into())
@@ -168,7 +163,6 @@ pub(crate) fn name(text: &str) -> Result<String, String> {
     }
 }
 
-/// A whole number within bounds.
 pub(crate) fn whole<N>(
     allowed: RangeInclusive<N>,
 ) -> impl Fn(&str) -> Result<N, String> + Clone + Send + Sync + 'static
@@ -184,7 +178,6 @@ where
     }
 }
 
-/// A number of rounds.
 pub(crate) fn rounds(text: &str) -> Result<NonZeroU32, String> {
     let rounds = whole(1..=MOST_ROUNDS)(text)?;
     NonZeroU32::new(rounds).ok_or_else(|| "it must be at least 1".into())
@@ -217,15 +210,12 @@ pub(crate) fn text_or_file(what: &str, text: &str) -> Result<Vec<u8>, Box<dyn Er
         Some("") => Err(usage(format!(
             "{what}: the name of a file is missing after `@`; write for instance @body.json"
         ))),
-        Some(path) => whole_file(what, path),
+        Some(path) => {
+            let read = whole_file(Path::new(path));
+            Ok(read.map_err(|error| format!("cannot read {what} from `{path}`: {error}"))?)
+        }
         None => Ok(text.as_bytes().to_vec()),
     }
-}
-
-fn whole_file(what: &str, path: &str) -> Result<Vec<u8>, Box<dyn Error>> {
-    let read = File::open(path).and_then(bounded);
-    let bytes = read.map_err(|error| format!("cannot read {what} from `{path}`: {error}"))?;
-    Ok(bytes.ok_or_else(|| format!("{what} from `{path}` is {}", too_long()))?)
 }
 
 /// The first of some flags that is given.
@@ -247,25 +237,27 @@ pub(crate) fn command_line() -> Vec<String> {
 /// What is in a file, or comes from standard input if it is `-`, of at most [`LONGEST_BODY`] bytes. The error does not
 /// name the file.
 pub(crate) fn file_or_stdin(path: &Path) -> Result<Vec<u8>, String> {
-    let read = if path.as_os_str() == "-" {
+    if path.as_os_str() == "-" {
         bounded(io::stdin().lock())
     } else {
-        File::open(path).and_then(bounded)
-    };
-    let bytes = read.map_err(|error| error.to_string())?;
-    bytes.ok_or_else(|| format!("it is {}", too_long()))
+        whole_file(path)
+    }
 }
 
-/// The bytes of a reader; `None` if they are too many.
-fn bounded(reader: impl Read) -> io::Result<Option<Vec<u8>>> {
+fn whole_file(path: &Path) -> Result<Vec<u8>, String> {
+    bounded(File::open(path).map_err(|error| error.to_string())?)
+}
+
+fn bounded(reader: impl Read) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
     // One byte more shows that it is too long. Some files, such as /dev/zero, never end.
-    reader.take(LONGEST_BODY + 1).read_to_end(&mut bytes)?;
-    Ok((bytes.len() as u64 <= LONGEST_BODY).then_some(bytes))
-}
-
-fn too_long() -> String {
-    format!("too long: at most {} MiB", LONGEST_BODY / (1024 * 1024))
+    let read = reader.take(LONGEST_BODY + 1).read_to_end(&mut bytes);
+    read.map_err(|error| error.to_string())?;
+    if bytes.len() as u64 > LONGEST_BODY {
+        let most = LONGEST_BODY / (1024 * 1024);
+        return Err(format!("it is too long: at most {most} MiB"));
+    }
+    Ok(bytes)
 }
 
 #[cfg(test)]

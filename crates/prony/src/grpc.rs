@@ -19,7 +19,6 @@ use prony_traffic::{
 use crate::exit::usage;
 use crate::tls::{SPEAKS_TLS, Tls};
 
-/// Where the definitions of services and messages come from.
 #[derive(Args)]
 #[command(next_help_heading = "gRPC")]
 pub(crate) struct SchemaFlags {
@@ -41,7 +40,6 @@ pub(crate) struct SchemaFlags {
 }
 
 impl SchemaFlags {
-    /// Whether there are files.
     pub(crate) fn are_given(&self) -> bool {
         !self.proto.is_empty() || !self.protoset.is_empty()
     }
@@ -89,12 +87,10 @@ pub(crate) fn check_url(url: &HttpUrl) -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// The URL of the server alone.
 pub(crate) fn server_of(url: &HttpUrl) -> String {
     format!("{}/", url.origin())
 }
 
-/// A gRPC server to ask for its schema.
 pub(crate) struct GrpcServer {
     pub(crate) endpoint: Endpoint,
     pub(crate) url: HttpUrl,

@@ -58,12 +58,10 @@ pub(crate) fn note(written: io::Result<()>) {
     }
 }
 
-/// Writes to standard output.
 pub(crate) fn to_stdout(text: Arguments<'_>) {
     note(Stdout.write_all(text.to_string().as_bytes()));
 }
 
-/// Writes to standard error.
 pub(crate) fn to_stderr(text: Arguments<'_>) {
     // There is nowhere left to report a failure.
     let _ = io::stderr().lock().write_fmt(text);

@@ -8,7 +8,6 @@ use prony_model::{Explanation, Run, TrialRecord, from_json};
 use prony_store::{RUN_SCHEMA, Store};
 use serde::Deserialize;
 
-/// A run with its trials and explanations.
 #[derive(Deserialize)]
 pub(crate) struct Recorded {
     pub(crate) run: Run,

@@ -20,7 +20,6 @@ const PROBE_TIME: Duration = Duration::from_secs(1);
 /// How long its end may take.
 const STOP_TIME: Duration = Duration::from_secs(1);
 
-/// How reference servers are started.
 pub(crate) struct ReferenceServers {
     launch: Launch,
     layout: Layout,
@@ -29,9 +28,7 @@ pub(crate) struct ReferenceServers {
 /// What is special about one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Serving {
-    /// When it freezes.
     pub(crate) freeze: Option<Freeze>,
-    /// Whether it speaks TLS.
     pub(crate) tls: bool,
 }
 
@@ -96,7 +93,6 @@ impl ReferenceServer {
         self.0.address().to_string()
     }
 
-    /// Its process tree, to sample.
     pub(crate) fn tree(&self) -> ProcessTree {
         self.0.tree()
     }

@@ -93,12 +93,10 @@ impl ResultFile {
         }
     }
 
-    /// Writes a text as the result.
     pub(crate) fn write(self, text: &str) -> Result<(), Box<dyn Error>> {
         self.write_with(|out| out.write_all(text.as_bytes()))
     }
 
-    /// Writes a value as the result, in JSON.
     pub(crate) fn write_json(self, value: &impl Serialize) -> Result<(), Box<dyn Error>> {
         self.write_with(|out| {
             serde_json::to_writer_pretty(&mut *out, value)?;

@@ -16,7 +16,6 @@ use prony_traffic::{HttpUrl, HttpVersion, Scheme};
 use crate::arguments;
 use crate::exit::usage;
 
-/// How connections to `https://` URLs are set up.
 #[derive(Args, Clone)]
 #[command(next_help_heading = "TLS (https:// URLs)")]
 pub(crate) struct TlsFlags {
@@ -122,7 +121,6 @@ impl TlsFlags {
     }
 }
 
-/// The TLS of the connections to one server.
 #[derive(Clone)]
 pub(crate) struct Tls {
     settings: TlsSettings,
@@ -199,7 +197,6 @@ pub(crate) const SPEAKS_TLS: &str = "the server speaks TLS: use https://";
 /// What a connection over TLS offered to a server that refused it, so that nobody is told to do what they did.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Offered {
-    /// The versions of HTTP.
     pub(crate) http: Offer,
     /// Whether the requests are gRPC calls, which need HTTP/2.
     pub(crate) is_grpc: bool,

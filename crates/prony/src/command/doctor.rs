@@ -24,7 +24,6 @@ Exit status:
   1  a toolchain is missing
   2  the command line is wrong";
 
-/// Whether to look only, or to install.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {

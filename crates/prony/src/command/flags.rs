@@ -21,7 +21,6 @@ use crate::recorded::{Recorded, RunName};
 use crate::result_file::{self, ResultFile};
 use crate::view::screen_thread::LiveMode;
 
-/// Which CPUs the servers and the load generator run on.
 #[derive(Args, Clone)]
 pub(super) struct CpuFlags {
     /// Run the server on these CPUs, for instance 0 or 0-3 [default: half of the CPUs]
@@ -48,7 +47,6 @@ impl CpuFlags {
     }
 }
 
-/// What is shown while a load or a run goes on.
 #[derive(Args, Clone)]
 pub(super) struct LiveFlags {
     /// Show progress as plain lines instead of a live screen
@@ -60,7 +58,6 @@ pub(super) struct LiveFlags {
 }
 
 impl LiveFlags {
-    /// How progress is shown.
     pub(super) fn mode(&self) -> LiveMode {
         if self.quiet {
             LiveMode::Quiet
@@ -80,7 +77,6 @@ impl LiveFlags {
     }
 }
 
-/// Where runs are recorded.
 #[derive(Args, Clone)]
 pub(super) struct StoreFlag {
     /// Use this record file [default: .prony/prony.sqlite]
@@ -89,14 +85,12 @@ pub(super) struct StoreFlag {
 }
 
 impl StoreFlag {
-    /// Opens it to record a run.
     pub(super) fn open(&self, layout: &Layout) -> Result<Store, Box<dyn Error>> {
         layout.make_state()?;
         let own = || layout.state().join("prony.sqlite");
         Ok(Store::open(self.store.clone().unwrap_or_else(own))?)
     }
 
-    /// Opens it to read what was recorded.
     pub(super) fn open_read(&self, project: Option<&Path>) -> Result<Store, Box<dyn Error>> {
         Ok(Store::open_read(self.path(project)?)?)
     }
@@ -110,7 +104,6 @@ impl StoreFlag {
     }
 }
 
-/// Which recorded run.
 #[derive(Args, Clone)]
 pub(super) struct RunFlags {
     /// Use this run: its id, `latest`, `latest~1` (the one before), or a file written by
@@ -127,7 +120,6 @@ impl RunFlags {
     }
 }
 
-/// How servers are built and started.
 #[derive(Args, Clone)]
 pub(super) struct BuildFlags {
     /// Wait at most this long for a started server's first expected response
@@ -193,13 +185,11 @@ impl TrialFlags {
         }
     }
 
-    /// The seed that was given, or a new one.
     pub(super) fn seed(&self) -> u64 {
         self.seed.unwrap_or_else(arguments::new_seed)
     }
 }
 
-/// Where a result is written as JSON.
 #[derive(Args, Clone)]
 pub(super) struct JsonFlag {
     /// Write the result as JSON to this file, or to standard output with `-`
@@ -207,7 +197,6 @@ pub(super) struct JsonFlag {
     pub(crate) json: Option<PathBuf>,
 }
 
-/// Where a result is written as a test report.
 #[derive(Args, Clone)]
 pub(super) struct JunitFlag {
     /// Write the verdicts as JUnit XML to this file, or to standard output with `-`
@@ -215,7 +204,6 @@ pub(super) struct JunitFlag {
     pub(crate) junit: Option<PathBuf>,
 }
 
-/// Where a result is written, besides what is shown.
 #[derive(Args, Clone)]
 pub(super) struct ResultFlags {
     #[command(flatten)]

@@ -30,7 +30,6 @@ Exit status:
   1  the server does not provide them (reflection), or a file is invalid
   2  the command line is wrong";
 
-/// What to show of a server.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
@@ -60,7 +59,6 @@ enum Shown {
     },
 }
 
-/// Where the definitions come from.
 #[derive(Args)]
 struct SchemaSource {
     /// Get the definitions from the server at this URL, by reflection; leave it out with --proto or
@@ -82,7 +80,6 @@ struct SchemaSource {
     tls: TlsFlags,
 }
 
-/// Shows it.
 pub(super) fn run(arguments: &Arguments) -> Outcome {
     let text = match &arguments.command {
         Shown::List { source, service } => source.list(service.as_deref())?,

@@ -25,7 +25,6 @@ Exit status:
   1  a manifest or a suite cannot be read; the others are listed
   2  the command line is wrong";
 
-/// What to list.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
@@ -101,21 +100,20 @@ fn suites(project: &Project, broken: &mut Vec<String>) -> Result<Vec<String>, Bo
     }))
 }
 
-/// A server and whether its toolchains are installed.
-struct Listed<'a> {
-    server: &'a Server,
-    toolchain: &'static str,
-}
-
-fn columns<'a>() -> [Column<Listed<'a>>; 5] {
+/// Those of a server, and whether its toolchains are installed.
+fn columns<'a>() -> [Column<(&'a Server, &'static str)>; 5] {
     [
-        Column::words("id", |one| Cell::text(&one.server.id)),
-        Column::words("language", |one| Cell::text(&one.server.manifest.language)),
-        Column::words("framework", |one| {
-            Cell::text(&one.server.manifest.framework)
+        Column::words("id", |(server, _)| Cell::text(&server.id)),
+        Column::words("language", |(server, _)| {
+            Cell::text(&server.manifest.language)
         }),
-        Column::words("class", |one| Cell::text(one.server.manifest.class.name())),
-        Column::words("toolchain", |one| Cell::text(one.toolchain)),
+        Column::words("framework", |(server, _)| {
+            Cell::text(&server.manifest.framework)
+        }),
+        Column::words("class", |(server, _)| {
+            Cell::text(server.manifest.class.name())
+        }),
+        Column::words("toolchain", |(_, toolchain)| Cell::text(*toolchain)),
     ]
 }
 
@@ -134,10 +132,7 @@ fn servers(project: &Project, broken: &mut Vec<String>) -> Result<Vec<String>, B
 fn server_table(toolbox: &Toolbox, servers: &[&Server]) -> String {
     let rows = servers.iter().map(|server| {
         let (toolchain, how) = toolchain(toolbox, server);
-        (
-            Listed { server, toolchain },
-            Row::flagged(Weight::Note, how),
-        )
+        ((*server, toolchain), Row::flagged(Weight::Note, how))
     });
     let rows: Vec<_> = rows.collect();
     let table = Table::of(&columns(), rows.iter().map(|(one, row)| (one, row.clone())));

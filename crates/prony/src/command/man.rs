@@ -21,7 +21,6 @@ Exit status:
   1  a page cannot be written
   2  the command line is wrong";
 
-/// Where to.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
@@ -29,7 +28,6 @@ pub(super) struct Arguments {
     folder: Option<PathBuf>,
 }
 
-/// Writes the pages of a command.
 pub(super) fn run(arguments: &Arguments, mut command: Command) -> Outcome {
     command.build();
     let pages = pages(command)?;
@@ -44,11 +42,9 @@ pub(super) fn run(arguments: &Arguments, mut command: Command) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-/// A manual page.
 struct Page {
     /// Its file name, such as `prony-load.1`.
     name: String,
-    /// Its text, in roff.
     text: String,
 }
 

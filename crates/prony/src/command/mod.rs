@@ -121,23 +121,19 @@ fn of_capacity(words: &clap::Command) -> clap::Command {
     let built = built.find_subcommand("load").cloned().unwrap_or_default();
     let mut flags = built.get_arguments();
     let find = flags.find(|flag| flag.get_id() == FIND_CAPACITY);
-    let others = find.map(|find| built.get_arg_conflicts_with(find));
-    let others = others.into_iter().flatten();
-    let mut hidden: Vec<Id> = others.map(|flag| flag.get_id().clone()).collect();
+    let others = find.into_iter();
+    let others = others.flat_map(|find| built.get_arg_conflicts_with(find));
     // The flags of this group exclude each other.
     let mut groups = built.get_groups();
     let group = groups.find(|group| group.get_id() == "schedule");
-    hidden.extend(
-        group
-            .into_iter()
-            .flat_map(|group| group.get_args().cloned()),
-    );
+    let group = group.into_iter().flat_map(|group| group.get_args());
+    let hidden: Vec<&Id> = others.map(|flag| flag.get_id()).chain(group).collect();
     load.name(CAPACITY)
         .about(words.get_about().cloned().unwrap_or_default())
         .after_help(CAPACITY_EXAMPLES)
         .after_long_help(CAPACITY_EXAMPLES)
         .mut_args(|flag| {
-            if hidden.contains(flag.get_id()) {
+            if hidden.contains(&flag.get_id()) {
                 flag.hide(true)
             } else {
                 flag
@@ -149,23 +145,7 @@ fn of_capacity(words: &clap::Command) -> clap::Command {
 const CAPACITY_OBJECTIVE: &str = "Require this of the server: a percentile such as p99, mean or max below a time, \
     or errors below a share [default share: 0.1%], separated by commas; repeatable [default: p99<100ms,errors<0.1%]";
 
-const CAPACITY_EXAMPLES: &str = "\
-Examples:
-  prony capacity shop                     a server of the project, which Prony
-                                          builds and starts
-  prony capacity http://localhost:8080/   a server that runs
-  prony capacity checkout.hurl --objective 'p99<10ms'
-                                          flows of a Hurl file
-  prony capacity shop --objective 'p99<10ms,errors<0.1%' --budget 10m
-
-`-h` shows the most important flags, `--help` all.
-
-Exit status:
-  0    the capacity was found
-  1    it was not, or the server could not be started
-  2    the command line is wrong
-  4    the capacity is not known to within --precision
-  130  you stopped it; what was measured is shown";
+const CAPACITY_EXAMPLES: &str = include_str!("load/capacity_examples.txt").trim_ascii_end();
 
 /// The words after `prony capacity`, which are those of `prony load`.
 #[derive(Args)]
@@ -212,7 +192,6 @@ impl CapacityWords {
     }
 }
 
-/// Reads the command line.
 pub(crate) fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Cli, clap::Error> {
     // A value such as -1 goes to the flag's own parser; it is not a flag of that name.
     let mut command = Cli::command().mut_subcommands(|one| one.mut_args(with_signed_values));
@@ -252,7 +231,6 @@ fn with_signed_values(flag: Arg) -> Arg {
     }
 }
 
-/// Runs the subcommand.
 pub(crate) fn dispatch(cli: Cli) -> Outcome {
     let project = cli.project.as_deref();
     match cli.command {

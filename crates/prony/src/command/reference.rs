@@ -46,7 +46,6 @@ Examples:
   prony reference --freeze 1s/10s --truth 1000:25s   latencies of 1000 requests/s for 25 s
   prony reference --service fixed:2ms --workers 4 --truth poisson:1700:60s --seed 7";
 
-/// Run the reference server, or a slow one whose true latencies are known.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
@@ -84,7 +83,6 @@ pub(super) struct Arguments {
 /// More than any test needs, and few enough for memory.
 const MOST_WORKERS: usize = 1_000_000;
 
-/// An open load.
 #[derive(Clone, Copy)]
 struct OpenLoad {
     is_random: bool,

@@ -32,7 +32,6 @@ Exit status:
   2    the command line is wrong
   130  you stopped it";
 
-/// What to verify.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
@@ -50,7 +49,6 @@ pub(super) struct Arguments {
     build: BuildFlags,
 }
 
-/// The result of one server.
 #[derive(PartialEq, Eq)]
 enum ServerVerdict {
     Verified,
@@ -185,22 +183,18 @@ fn not_verified(id: &str, status: &ServerStatus) -> ServerVerdict {
     }
     match status {
         ServerStatus::Skipped { .. } => ServerVerdict::Skipped,
-        ServerStatus::BuildFailed { .. }
-        | ServerStatus::StartFailed { .. }
-        | ServerStatus::Unreachable { .. } => ServerVerdict::Failed,
         ServerStatus::Ready => ServerVerdict::Verified,
+        _ => ServerVerdict::Failed,
     }
 }
 
 fn exit_code(verdicts: &[ServerVerdict], require_toolchains: bool) -> ExitCode {
     let count = |verdict| verdicts.iter().filter(|&one| *one == verdict).count();
-    let [verified, wrong, failed, skipped] = [
-        ServerVerdict::Verified,
-        ServerVerdict::Wrong,
-        ServerVerdict::Failed,
-        ServerVerdict::Skipped,
-    ]
-    .map(count);
+    let (wrong, failed) = (count(ServerVerdict::Wrong), count(ServerVerdict::Failed));
+    let (verified, skipped) = (
+        count(ServerVerdict::Verified),
+        count(ServerVerdict::Skipped),
+    );
     outln!("servers: {verified} verified, {wrong} wrong, {failed} failed, {skipped} skipped");
     failure_if(wrong + failed > 0 || (require_toolchains && skipped > 0))
 }

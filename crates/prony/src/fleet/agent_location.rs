@@ -5,7 +5,6 @@ use std::str::FromStr;
 use prony_manifest::{did_you_mean, nearest};
 use serde::Deserialize;
 
-/// Where the agents run.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub(crate) enum AgentLocation {
@@ -25,7 +24,6 @@ const NAMES: [&str; 5] = ["kubernetes", "slurm", "ssh", "local", "none"];
 const ALLOWED: &str = "kubernetes, slurm, ssh:HOST,…, local or none";
 
 impl AgentLocation {
-    /// Its name, without hosts.
     pub(crate) fn name(&self) -> &'static str {
         match self {
             Self::Kubernetes => NAMES[0],
@@ -36,7 +34,6 @@ impl AgentLocation {
         }
     }
 
-    /// Whether agents there run on this host.
     pub(crate) fn is_here(&self) -> bool {
         matches!(self, Self::Local | Self::None)
     }

@@ -32,7 +32,6 @@ fn agents_of(text: &str) -> Result<usize, String> {
     arguments::positive(text).and_then(agents)
 }
 
-/// Where the load is generated.
 #[derive(Args)]
 #[command(next_help_heading = "Fleet")]
 pub(crate) struct FleetFlags {
@@ -337,7 +336,6 @@ impl Loads {
         }
     }
 
-    /// What generates the loads of a run.
     pub(crate) fn generator(&self) -> Generator<'_> {
         match &self.0 {
             None => Generator::this_process(),

@@ -11,7 +11,6 @@ use toml::Spanned;
 
 use super::agent_location::AgentLocation;
 
-/// Checks a number of agents.
 pub(super) fn agents(count: usize) -> Result<usize, String> {
     if (1..=MOST_AGENTS).contains(&count) {
         Ok(count)
@@ -20,7 +19,6 @@ pub(super) fn agents(count: usize) -> Result<usize, String> {
     }
 }
 
-/// Where agents run, and how they are started there.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Settings {
@@ -58,8 +56,7 @@ impl Settings {
     }
 
     fn of(source: &Source) -> Result<Self, FileError> {
-        let FleetOnly { fleet } = source.parse()?;
-        Ok(fleet)
+        Ok(source.parse::<FleetOnly>()?.fleet)
     }
 }
 

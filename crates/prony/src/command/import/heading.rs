@@ -4,7 +4,6 @@ use std::path::Path;
 
 use prony_traffic::import::Variable;
 
-/// Where a Hurl file is from, and where it is.
 pub(super) struct Heading<'a> {
     pub(crate) format: &'static str,
     pub(crate) input: &'a Path,

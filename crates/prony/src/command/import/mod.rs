@@ -35,7 +35,6 @@ Exit status:
   2  the input is invalid or has no requests, the file exists, or the command
      line is wrong";
 
-/// What to import.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
@@ -74,7 +73,6 @@ enum Format {
     },
 }
 
-/// What is read, and what is written.
 #[derive(Args)]
 struct FileArguments {
     /// Read this file; - is standard input
@@ -88,7 +86,6 @@ struct FileArguments {
     force: bool,
 }
 
-/// Writes the Hurl file.
 pub(super) fn run(arguments: &Arguments) -> Outcome {
     let (name, files) = match &arguments.format {
         Format::Har { files, .. } => ("har", files),

@@ -12,7 +12,6 @@ use crate::arguments;
 use crate::exit::usage;
 use crate::grpc::{GrpcServer, SchemaFlags, check_url, metadata};
 
-/// A gRPC call.
 #[derive(Args)]
 #[command(next_help_heading = "gRPC")]
 pub(super) struct CallArguments {
@@ -34,7 +33,6 @@ pub(super) struct CallArguments {
 }
 
 impl CallArguments {
-    /// The method to call, if one is given.
     pub(super) fn method(&self) -> Result<Option<&str>, Box<dyn Error>> {
         match &self.grpc {
             None if self.schema.are_given() => Err(usage(

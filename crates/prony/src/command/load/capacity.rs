@@ -27,7 +27,6 @@ use crate::result_file::{self, ResultFile};
 use crate::view::capacity_progress::CapacityProgress;
 use crate::view::{capacity_summary, width};
 
-/// The highest rate that meets the objectives.
 #[derive(Args)]
 #[command(next_help_heading = "Capacity")]
 pub(super) struct CapacityArguments {
@@ -91,7 +90,6 @@ fn precision(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("`{text}` is not from 0.5% to 50%; write for instance 10%"))
 }
 
-/// Finds the capacity, and shows and writes the result.
 pub(super) fn run(
     load: &ReadyLoad<'_>,
     objectives: Objectives,
@@ -158,7 +156,6 @@ const CLOSED_LOOP: Duration = Duration::from_secs(1);
 const LEAST_LOOP_S: f64 = 0.001;
 /// How often a single request is tried until one gets an ok response.
 const SETTLE_TRIES: u32 = 3;
-/// The pause before the next try.
 const SETTLE_PAUSE: Duration = Duration::from_millis(500);
 
 /// How soon a pause notices that the user stopped the command.

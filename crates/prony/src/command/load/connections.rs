@@ -21,7 +21,6 @@ pub(super) const CONNECTIONS: usize = 10;
 /// How many connections a rate may open by default, if the limit of open files allows it.
 const MOST_AT_A_RATE: usize = 1000;
 
-/// The connections.
 #[derive(Args)]
 #[command(next_help_heading = "Connections")]
 pub(super) struct ConnectionArguments {
@@ -69,7 +68,6 @@ impl ConnectionArguments {
         of_shape.or(self.connections).unwrap_or(default)
     }
 
-    /// How many connections a load may open that starts with `count`.
     pub(super) fn most(&self, count: usize, shape: &LoadShape) -> Result<Option<usize>, String> {
         match self.max_connections {
             Some(most) if most < count => Err(format!(

@@ -54,9 +54,8 @@ use crate::view::load_view::{LoadView, ShownLoad, cpus_beside};
 use crate::view::screen_thread::LiveMode;
 use crate::view::width;
 
-/// What to load, and how. Most short flags are wrk's.
 #[derive(Args)]
-#[command(after_help = include_str!("examples.txt").trim_end(), after_long_help = include_str!("more_examples.txt").trim_end())]
+#[command(after_help = include_str!("examples.txt").trim_ascii_end(), after_long_help = include_str!("more_examples.txt").trim_ascii_end())]
 pub(super) struct Arguments {
     /// Request these URLs, all on one server, round-robin if there are several; or let users go through
     /// this Hurl file (.hurl); or build, start and load this server of the project (its id, or its folder)
@@ -96,7 +95,6 @@ pub(super) struct Arguments {
     generator: GeneratorArguments,
 }
 
-/// How the load is generated.
 #[derive(Args)]
 #[command(next_help_heading = "Generator")]
 struct GeneratorArguments {
@@ -134,7 +132,6 @@ struct ReadyLoad<'a> {
     requests: Option<String>,
     /// Whether anything is drawn at random, so that the seed matters.
     is_random: bool,
-    /// What runs it.
     loads: Loads,
     live: LiveMode,
     interrupt: Arc<AtomicBool>,
@@ -180,7 +177,6 @@ pub(super) fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     }
 }
 
-/// Runs the load once.
 fn measure(
     load: ReadyLoad<'_>,
     objectives: Option<&Objectives>,

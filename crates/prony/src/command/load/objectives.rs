@@ -10,7 +10,6 @@ use crate::exit::usage;
 /// What a search for a capacity requires if nothing is given.
 const OF_A_SEARCH: &str = "p99<100ms,errors<0.1%";
 
-/// What is required of the load.
 #[derive(Args)]
 #[command(next_help_heading = "Objectives")]
 pub(super) struct ObjectiveArguments {

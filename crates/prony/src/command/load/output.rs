@@ -23,7 +23,6 @@ const MOST_TRACED: usize = 10_000;
 /// The longest line of the summary in a Markdown file.
 const MARKDOWN_WIDTH: usize = 100;
 
-/// What is shown and written.
 #[derive(Args)]
 #[command(next_help_heading = "Output")]
 pub(super) struct OutputArguments {

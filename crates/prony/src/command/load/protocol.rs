@@ -8,7 +8,6 @@ use prony_traffic::{HttpVersion, Scheme};
 use super::requests::Requests;
 use crate::arguments;
 
-/// The version of HTTP.
 #[derive(Args)]
 #[command(next_help_heading = "Protocol (default: HTTP/1.1; over https:// the server's choice)")]
 pub(super) struct ProtocolArguments {

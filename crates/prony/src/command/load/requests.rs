@@ -21,7 +21,6 @@ use crate::curl::CurlRequest;
 use crate::exit::usage;
 use crate::grpc::server_of;
 
-/// What is sent.
 #[derive(Args)]
 #[command(next_help_heading = "Requests")]
 pub(super) struct RequestArguments {
@@ -122,7 +121,6 @@ impl Requests {
         }
     }
 
-    /// What is sent over that version of HTTP.
     pub(super) fn over(&self, http: HttpVersion) -> Result<Traffic, Box<dyn Error>> {
         Ok(match &self.traffic {
             Traffic::Requests(set, _) => Traffic::requests(set.clone(), http).map_err(usage)?,

@@ -11,7 +11,6 @@ use prony_traffic::expected::{Amount, BodyContent, BodyRules};
 use crate::arguments;
 use crate::exit::usage;
 
-/// The expected response, and what is measured of each.
 #[derive(Args)]
 #[command(next_help_heading = "Responses")]
 pub(super) struct ResponseArguments {

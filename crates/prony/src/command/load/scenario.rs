@@ -13,7 +13,6 @@ use crate::exit::usage;
 /// The start of the names of environment variables that set variables, as in Hurl.
 const FROM_ENVIRONMENT: &str = "HURL_VARIABLE_";
 
-/// What only a Hurl file needs.
 #[derive(Args)]
 #[command(next_help_heading = "Hurl file")]
 pub(super) struct ScenarioArguments {

@@ -31,7 +31,6 @@ use crate::view::screen_thread::LiveMode;
 /// How long the server's end may take.
 const STOP_TIME: Duration = Duration::from_secs(2);
 
-/// What only a server of the project needs.
 #[derive(Args)]
 #[command(next_help_heading = "Server of the project")]
 pub(super) struct ServerArguments {
@@ -46,7 +45,6 @@ pub(super) struct ServerArguments {
 pub(super) struct ProjectServer {
     project: Project,
     server: Server,
-    /// The CPUs of the server and of the load.
     cpus: CpuAssignment,
 }
 

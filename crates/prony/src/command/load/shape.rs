@@ -13,7 +13,6 @@ use crate::arguments;
 /// How long users think on average, unless the command line says otherwise.
 const THINK_TIME: Duration = Duration::from_secs(1);
 
-/// When the load ends, and each request.
 #[derive(Args)]
 #[command(next_help_heading = "Time")]
 pub(super) struct TimeArguments {
@@ -210,7 +209,6 @@ impl ShapeArguments {
     }
 }
 
-/// Whether a shape draws random numbers.
 pub(super) fn is_random(shape: &LoadShape) -> bool {
     match shape {
         LoadShape::Closed => false,

@@ -184,8 +184,8 @@ fn what_cannot_be_read_or_reached_ends_with_1() {
         --resolve shop.invalid:1:127.0.0.1 http://shop.invalid:1/ | cannot connect to 127.0.0.1:1
         --requests-file missing.jsonl URL | missing.jsonl cannot be read: No such file
         -X POST -b @missing.json URL | cannot read the body from `missing.json`: No such file
-        -b @/dev/zero URL | the body from `/dev/zero` is too long: at most 64 MiB
-        --expect-body @/dev/zero URL | the expected body from `/dev/zero` is too long: at most 64 MiB
+        -b @/dev/zero URL | cannot read the body from `/dev/zero`: it is too long: at most 64 MiB
+        --expect-body @/dev/zero URL | cannot read the expected body from `/dev/zero`: it is too long: at most 64 MiB
         --curl @missing | cannot read the command from `missing`
         --grpc a.B/C --proto missing.proto URL | missing.proto
     ";
