@@ -45,18 +45,16 @@ impl RunName {
         &self,
         store: impl Fn() -> Result<Store, Box<dyn Error>>,
     ) -> Result<Recorded, Box<dyn Error>> {
-        let (id, before) = match self {
-            Self::File(file) => return exported(file),
-            Self::Id(id) => (Some(id), 0),
-            Self::Latest(before) => (None, *before),
-        };
+        if let Self::File(file) = self {
+            return exported(file);
+        }
         let store = store()?;
-        let run = match (id, before) {
-            (Some(id), _) => store.run(id)?,
-            (None, 0) => store.latest()?,
-            (None, before) => {
+        let run = match self {
+            Self::Id(id) => store.run(id)?,
+            Self::File(_) | Self::Latest(0) => store.latest()?,
+            Self::Latest(before) => {
                 let runs = store.runs()?;
-                let run = runs.get(before).ok_or_else(|| {
+                let run = runs.get(*before).ok_or_else(|| {
                     format!(
                         "there is no run `latest~{before}`: {} has {} runs",
                         store.path().display(),

@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use clap::Args;
 use prony_traffic::protobuf::{Method, Schema};
-use prony_traffic::{Base64, Call, CallKind, HttpUrl, HttpVersion};
+use prony_traffic::{Base64, Call, CallKind, HttpUrl};
 
-use super::requests::Requests;
 use crate::arguments;
 use crate::exit::usage;
 use crate::grpc::{GrpcServer, SchemaFlags, check_url, metadata};
@@ -42,15 +41,16 @@ impl CallArguments {
         }
     }
 
-    /// The call of the method with this name. `encoded` is a message that is encoded already.
-    pub(super) fn requests(
+    /// The call of the method with this name, and what only the server can say of it. `encoded` is a message that is
+    /// encoded already.
+    pub(super) fn call(
         &self,
         name: &str,
-        server: HttpUrl,
+        server: &HttpUrl,
         headers: &[String],
         encoded: Option<Vec<u8>>,
-    ) -> Result<Requests, Box<dyn Error>> {
-        check_url(&server)?;
+    ) -> Result<(Call, Option<Undefined>), Box<dyn Error>> {
+        check_url(server)?;
         let schema = self.schema.local()?;
         let method = schema.map(|schema| schema.method(name)).transpose();
         let method = method.map_err(usage)?;
@@ -63,23 +63,22 @@ impl CallArguments {
             authority: server.host_header().to_owned(),
             scheme: server.scheme(),
             kind: CallKind::Unary,
-            metadata: metadata(headers, &server)?,
+            metadata: metadata(headers, server)?,
             timeout: self.grpc_timeout,
             messages: vec![Base64(encoded.unwrap_or_default())],
         };
         call.check().map_err(usage)?;
-        if let Some(method) = &method {
-            call = defined(call, method, json.as_deref())?;
-        }
-        let url = server.with_path(&call.path).map_err(usage)?;
-        Ok(Requests {
-            version: Some(HttpVersion::Http2),
-            undefined: json.filter(|_| method.is_none()).map(|json| Undefined {
+        let undefined = match (method, json) {
+            (Some(method), json) => {
+                call = defined(call, &method, json.as_deref())?;
+                None
+            }
+            (None, json) => json.map(|json| Undefined {
                 method: name.to_owned(),
                 json,
             }),
-            ..Requests::new(call.into(), server, url.as_str())
-        })
+        };
+        Ok((call, undefined))
     }
 
     fn json(&self) -> Result<String, Box<dyn Error>> {

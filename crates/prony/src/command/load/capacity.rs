@@ -20,7 +20,8 @@ use prony_run::capacity::{
 use prony_server::OutsideMeter;
 
 use super::advice::advice;
-use super::{Arguments, ReadyLoad};
+use super::ready_load::ReadyLoad;
+use super::shape::TimeArguments;
 use crate::arguments;
 use crate::exit::{FAILURE, IMPRECISE, INTERRUPTED, Outcome};
 use crate::result_file::{self, ResultFile};
@@ -62,22 +63,27 @@ pub(super) struct CapacityArguments {
     pub(crate) chart: Option<PathBuf>,
 }
 
-impl ReadyLoad<'_> {
-    fn question(&self, objectives: Objectives) -> Question {
-        let Arguments { capacity, time, .. } = self.arguments;
+impl CapacityArguments {
+    /// What a search is to find.
+    pub(super) fn question(
+        &self,
+        objectives: Objectives,
+        time: &TimeArguments,
+        seed: u64,
+    ) -> Question {
         Question {
             objectives,
             precision: Precision {
-                share: capacity.precision,
-                repeats: capacity.repeats,
+                share: self.precision,
+                repeats: self.repeats,
             },
             lengths: Lengths {
                 warmup: time.warmup.unwrap_or(Lengths::USUAL.warmup),
                 measured: time.duration.unwrap_or(Lengths::USUAL.measured),
             },
-            budget: capacity.budget.unwrap_or(Lengths::USUAL_BUDGET),
-            curve_steps: capacity.curve_steps,
-            seed: self.plan.load.seed,
+            budget: self.budget.unwrap_or(Lengths::USUAL_BUDGET),
+            curve_steps: self.curve_steps,
+            seed,
         }
     }
 }
@@ -91,21 +97,20 @@ fn precision(text: &str) -> Result<f64, String> {
 }
 
 pub(super) fn run(
-    load: &ReadyLoad<'_>,
-    objectives: Objectives,
+    load: &ReadyLoad,
+    question: &Question,
     files: [Option<ResultFile>; 7],
 ) -> Outcome {
-    let question = load.question(objectives);
-    let progress = RefCell::new(CapacityProgress::start(load.live, &load.plan, &question));
+    let progress = RefCell::new(CapacityProgress::start(load.live, &load.plan, question));
     let mut engine = SearchLoads {
         load,
         plan: &load.plan,
-        question: &question,
+        question,
         started: Instant::now(),
         progress: &progress,
         advice: None,
     };
-    let found = find(&question, &mut engine, &mut |event| {
+    let found = find(question, &mut engine, &mut |event| {
         progress.borrow_mut().show_event(&event);
     });
     let advice = engine.advice;
@@ -163,7 +168,7 @@ const LONGEST_SLEEP: Duration = Duration::from_millis(50);
 
 /// The load engine, which runs the loads of the search.
 struct SearchLoads<'a> {
-    load: &'a ReadyLoad<'a>,
+    load: &'a ReadyLoad,
     /// The plan, of which each load changes shape, length and seed.
     plan: &'a LoadPlan,
     question: &'a Question,

@@ -31,7 +31,7 @@ pub(super) struct ConnectionArguments {
     /// Keep this many connections open, over all threads and agents; with a rate, open them before it
     /// starts [default: 10, or one for each agent if there are more; 1 with --streams]
     #[arg(short, long, value_name = "N", value_parser = arguments::connections)]
-    connections: Option<usize>,
+    pub(crate) connections: Option<usize>,
     /// Let a rate open up to this many connections if -c is too few [default: 1000, or -c if more]
     #[arg(long, value_name = "N", value_parser = arguments::connections, requires = "schedule", hide_short_help = true)]
     max_connections: Option<usize>,
@@ -63,11 +63,7 @@ pub(super) struct ConnectionArguments {
 }
 
 impl ConnectionArguments {
-    /// How many connections there are from the start. The shape may imply that, which otherwise has a default.
-    pub(super) fn count(&self, of_shape: Option<usize>, default: usize) -> usize {
-        of_shape.or(self.connections).unwrap_or(default)
-    }
-
+    /// How many connections a load may open that starts with `count`; `None` if no more than that.
     pub(super) fn most(&self, count: usize, shape: &LoadShape) -> Result<Option<usize>, String> {
         match self.max_connections {
             Some(most) if most < count => Err(format!(

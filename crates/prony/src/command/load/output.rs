@@ -12,7 +12,7 @@ use prony_server::LocalServer;
 use prony_store::{write_chrome_trace, write_hgrm, write_hlog};
 use serde::Serialize;
 
-use super::super::flags::{JunitFlag, LiveFlags, ResultFlags};
+use crate::command::flags::{JunitFlag, LiveFlags, ResultFlags};
 use crate::exit::{FAILURE, INTERRUPTED, MISSED, usage};
 use crate::result_file::ResultFile;
 use crate::view::load_report;

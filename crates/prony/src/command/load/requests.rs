@@ -149,7 +149,13 @@ impl RequestArguments {
                 return Err(usage("--grpc needs exactly one URL"));
             };
             let encoded = self.body.as_ref().map(|_| self.body()).transpose()?;
-            return call.requests(method, url.clone(), &headers, encoded);
+            let (call, undefined) = call.call(method, url, &headers, encoded)?;
+            let called = url.with_path(&call.path).map_err(usage)?;
+            return Ok(Requests {
+                version: Some(HttpVersion::Http2),
+                undefined,
+                ..Requests::new(call.into(), url.clone(), called.as_str())
+            });
         }
         match &self.requests_file {
             Some(file) => self.of_file(file, &urls, &headers),

@@ -110,13 +110,26 @@ fn arrivals() -> impl TypedValueParser<Value = Arrivals> {
 impl ShapeArguments {
     /// The shape, after a check for flags that need others. A search for the capacity sets the rate itself.
     pub(super) fn shape(&self, finds_capacity: bool) -> Result<LoadShape, &'static str> {
-        let shape = if finds_capacity {
-            self.schedule(Schedule::constant(
-                self.arrivals.unwrap_or(Arrivals::Poisson),
-                1.0,
-            ))
+        let usual = if finds_capacity {
+            Arrivals::Poisson
         } else {
-            self.arrivals()
+            Arrivals::Even
+        };
+        let schedule = |per_s| Schedule {
+            burst: self.burst.map_or(1, NonZeroU64::get),
+            ..Schedule::constant(self.arrivals.unwrap_or(usual), per_s)
+        };
+        let think_time = Seconds(self.think_time.unwrap_or(THINK_TIME));
+        let shape = match (&self.stages, self.rate, self.users) {
+            _ if finds_capacity => LoadShape::Rate(schedule(1.0)),
+            (Some(stages), _, _) => LoadShape::Rate(Schedule {
+                stages: stages.to_vec(),
+                ..schedule(0.0)
+            }),
+            (None, Some(rate), _) => LoadShape::Rate(schedule(rate)),
+            (None, None, Some(_)) if self.open => LoadShape::UsersOpen { think_time },
+            (None, None, Some(_)) => LoadShape::UsersClosed { think_time },
+            (None, None, None) => LoadShape::Closed,
         };
         if self.deadline.is_some() && !shape.is_open() {
             return Err(
@@ -129,23 +142,6 @@ impl ShapeArguments {
             );
         }
         Ok(shape)
-    }
-
-    fn arrivals(&self) -> LoadShape {
-        let think_time = Seconds(self.think_time.unwrap_or(THINK_TIME));
-        let schedule = match (&self.stages, self.rate, self.users) {
-            (Some(stages), _, _) => Schedule {
-                stages: stages.to_vec(),
-                ..Schedule::constant(self.arrivals.unwrap_or(Arrivals::Even), 0.0)
-            },
-            (None, Some(rate), _) => {
-                Schedule::constant(self.arrivals.unwrap_or(Arrivals::Even), rate)
-            }
-            (None, None, Some(_)) if self.open => return LoadShape::UsersOpen { think_time },
-            (None, None, Some(_)) => return LoadShape::UsersClosed { think_time },
-            (None, None, None) => return LoadShape::Closed,
-        };
-        self.schedule(schedule)
     }
 
     /// The mean time between two requests of a flow, if there are flows.
@@ -167,13 +163,6 @@ impl ShapeArguments {
         }
     }
 
-    fn schedule(&self, schedule: Schedule) -> LoadShape {
-        LoadShape::Rate(Schedule {
-            burst: self.burst.map_or(1, NonZeroU64::get),
-            ..schedule
-        })
-    }
-
     /// The number of connections that the shape implies, if it does.
     pub(super) fn connections(&self) -> Option<usize> {
         self.users.or(self.sequential.then_some(1))
@@ -189,22 +178,19 @@ impl ShapeArguments {
         let Some(stages) = &self.stages else {
             return Ok(None);
         };
-        let sum = |seconds: f64| {
-            Duration::try_from_secs_f64(seconds)
-                .map_err(|_| "--stages: they last too long".to_owned())
-        };
         let last_is_open = stages
             .last()
             .is_some_and(|stage| stage.duration_s.is_none());
-        let whole = sum(stages.iter().filter_map(|stage| stage.duration_s).sum())?;
+        let whole = stages.iter().filter_map(|stage| stage.duration_s).sum();
+        let whole = Duration::try_from_secs_f64(whole);
+        let whole = whole.map_err(|_| "--stages: they last too long")?;
         match duration {
             Some(duration) if last_is_open && duration <= whole => Err(format!(
                 "-d {duration:?} ends the load before the last of the --stages, which starts after {whole:?}"
             )),
-            Some(_) => Ok(Some(whole)),
             None if last_is_open && counted => Ok(None),
             None if last_is_open => Err("the last of the --stages has no time: write for instance 5k/s:30s, or give -d or -n".into()),
-            None => Ok(Some(whole)),
+            _ => Ok(Some(whole)),
         }
     }
 }

@@ -9,10 +9,11 @@ use prony_load::Sampling;
 use prony_model::objective::Objectives;
 use prony_model::{CpuAssignment, LoadSpec, Seconds};
 
+use super::arguments::Arguments;
 use super::connections::CONNECTIONS;
 use super::requests::Requests;
+use super::scenario;
 use super::server::{ProjectServer, ReadyServer};
-use super::{Arguments, scenario};
 use crate::arguments;
 use crate::exit::usage;
 use crate::fleet::FleetPlan;
@@ -181,7 +182,8 @@ impl Arguments {
             Some(_) => agents,
             None => CONNECTIONS.max(agents),
         };
-        let count = connections.count(due.connections(), default);
+        let count = due.connections().or(connections.connections);
+        let count = count.unwrap_or(default);
         Ok(LoadSpec {
             duration: time.measured(stages).map(Seconds),
             requests: time.requests.map(u64::from),

@@ -1,16 +1,13 @@
 //! `prony import`: Hurl files from what records or describes requests.
 
-mod heading;
-
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Args, Subcommand};
 use prony_present::words::plural;
-use prony_traffic::import::{HarOptions, Imported};
+use prony_traffic::import::{HarOptions, Imported, Variable};
 
-use self::heading::Heading;
 use crate::arguments;
 use crate::curl::CurrentFolder;
 use crate::exit::{Outcome, usage};
@@ -46,31 +43,28 @@ pub(super) struct Arguments {
 enum Format {
     /// Import the requests that a browser recorded (HAR: network tab, "Save all as HAR")
     #[command(after_help = EXAMPLES)]
-    Har {
-        #[command(flatten)]
-        files: FileArguments,
-        /// Import the requests to all hosts, not only those to the host of the first page
-        #[arg(long)]
-        all_hosts: bool,
-        /// Leave out images, styles, fonts, scripts and media
-        #[arg(long)]
-        no_assets: bool,
-        /// Wait between requests as long as the user did (the option `delay`)
-        #[arg(long)]
-        think_time: bool,
-    },
+    Har(HarArguments),
     /// Import one request for each operation of an OpenAPI document (3.0 or 3.1, JSON or YAML)
     #[command(after_help = EXAMPLES)]
-    Openapi {
-        #[command(flatten)]
-        files: FileArguments,
-    },
+    Openapi(FileArguments),
     /// Import the request of a curl command (a browser's "Copy as cURL", for bash)
     #[command(after_help = EXAMPLES)]
-    Curl {
-        #[command(flatten)]
-        files: FileArguments,
-    },
+    Curl(FileArguments),
+}
+
+#[derive(Args)]
+struct HarArguments {
+    #[command(flatten)]
+    files: FileArguments,
+    /// Import the requests to all hosts, not only those to the host of the first page
+    #[arg(long)]
+    all_hosts: bool,
+    /// Leave out images, styles, fonts, scripts and media
+    #[arg(long)]
+    no_assets: bool,
+    /// Wait between requests as long as the user did (the option `delay`)
+    #[arg(long)]
+    think_time: bool,
 }
 
 #[derive(Args)]
@@ -87,23 +81,16 @@ struct FileArguments {
 }
 
 pub(super) fn run(arguments: &Arguments) -> Outcome {
-    let (name, files) = match &arguments.format {
-        Format::Har { files, .. } => ("har", files),
-        Format::Openapi { files } => ("openapi", files),
-        Format::Curl { files } => ("curl", files),
+    let (format, files) = match &arguments.format {
+        Format::Har(har) => ("har", &har.files),
+        Format::Openapi(files) => ("openapi", files),
+        Format::Curl(files) => ("curl", files),
     };
     let file = files.open()?;
     let text = files.text()?;
-    let imported = arguments
-        .format
-        .read(&text)
-        .map_err(|error| files.blame(error))?;
-    let heading = Heading {
-        format: name,
-        input: &files.input,
-        output: files.output.as_deref(),
-    };
-    let comments = heading.lines(&imported.scenario.variables);
+    let imported = arguments.format.read(&text);
+    let imported = imported.map_err(|error| files.blame(error))?;
+    let comments = heading(files, format, &imported.scenario.variables);
     let hurl = prony_traffic::import::write(&imported.scenario, &comments);
     let hurl = hurl.map_err(|error| files.blame(error.into()))?;
     file.write(&hurl)?;
@@ -120,21 +107,16 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
 impl Format {
     fn read(&self, text: &str) -> Result<Imported, Box<dyn Error>> {
         Ok(match self {
-            &Self::Har {
-                all_hosts,
-                no_assets,
-                think_time,
-                ..
-            } => {
+            Self::Har(har) => {
                 let options = HarOptions {
-                    all_hosts,
-                    no_assets,
-                    think_time,
+                    all_hosts: har.all_hosts,
+                    no_assets: har.no_assets,
+                    think_time: har.think_time,
                 };
                 prony_traffic::import::har(text, options)?
             }
-            Self::Openapi { .. } => prony_traffic::import::openapi(text)?,
-            Self::Curl { .. } => prony_traffic::import::curl(text, &mut CurrentFolder)?,
+            Self::Openapi(_) => prony_traffic::import::openapi(text)?,
+            Self::Curl(_) => prony_traffic::import::curl(text, &mut CurrentFolder)?,
         })
     }
 }
@@ -172,5 +154,87 @@ impl FileArguments {
         } else {
             format!("`{}`", self.input.display())
         }
+    }
+}
+
+/// The first lines of the Hurl file: where it is from, and how it is used.
+fn heading(files: &FileArguments, format: &str, variables: &[Variable]) -> Vec<String> {
+    let input = if files.input.as_os_str() == "-" {
+        "standard input".into()
+    } else {
+        file_name(&files.input)
+    };
+    let mut lines = vec![format!("From {input}, by `prony import {format}`.")];
+    if !variables.is_empty() {
+        lines.push("Variables:".into());
+    }
+    let width = variables.iter().map(|it| it.name.len()).max();
+    let width = width.unwrap_or_default();
+    for Variable { name, meaning } in variables {
+        lines.push(format!("  {name:width$}  {meaning}"));
+    }
+    let mut command = format!("prony load {} --users 10", hurl_file(files));
+    for variable in variables {
+        command.push_str(&format!(" --variable {}=…", variable.name));
+    }
+    lines.push(format!("Run it: {command}"));
+    lines
+}
+
+/// The file, or the name that it will probably have.
+fn hurl_file(files: &FileArguments) -> String {
+    let name = match &files.output {
+        Some(output) if output.as_os_str() != "-" => file_name(output),
+        _ if files.input.as_os_str() == "-" => "scenario.hurl".into(),
+        _ => file_name(&files.input.with_extension("hurl")),
+    };
+    if name.contains([' ', '\'', '"', '$', '&', ';', '(', ')']) {
+        format!("'{}'", name.replace('\'', "'\\''"))
+    } else {
+        name
+    }
+}
+
+fn file_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or(path.as_os_str());
+    name.to_string_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_names_every_variable() {
+        let files = |input: &str, output: Option<&str>| FileArguments {
+            input: input.into(),
+            output: output.map(Into::into),
+            force: false,
+        };
+        let variable = |name: &str, meaning: &str| Variable {
+            name: name.into(),
+            meaning: meaning.into(),
+        };
+        let variables = [
+            variable("host", "the server's URL"),
+            variable("id", "a key"),
+        ];
+        assert_eq!(
+            heading(&files("docs/api.yaml", None), "openapi", &variables),
+            [
+                "From api.yaml, by `prony import openapi`.",
+                "Variables:",
+                "  host  the server's URL",
+                "  id    a key",
+                "Run it: prony load api.hurl --users 10 --variable host=… --variable id=…",
+            ]
+        );
+        assert_eq!(
+            heading(&files("-", Some("a/b c.hurl")), "curl", &[]),
+            [
+                "From standard input, by `prony import curl`.",
+                "Run it: prony load 'b c.hurl' --users 10",
+            ]
+        );
     }
 }
