@@ -2,13 +2,15 @@
 
 use std::fmt;
 use std::io::{self, Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use prony_kernel::tcp_info;
 use prony_model::Outcome;
 use prony_traffic::{
-    Collect, FlowShare, HttpVersion, Reply, RequestError, Response, ScenarioRequest, Traffic, Turn,
-    User, excerpt,
+    Collect, FlowShare, HttpVersion, Rejection, Reply, RequestError, Response, ScenarioRequest,
+    Sending, Traffic, Turn, User, excerpt,
 };
 use socket2::Socket;
 
@@ -145,42 +147,40 @@ pub fn negotiate(
     }
 }
 
-/// What a conversation sends.
-enum Source<'a> {
-    /// The same request each time.
-    Same,
-    /// The one request of each flow of a user.
-    User(User<'a>, HttpVersion),
-    /// Nothing: a flow has pauses and several requests, and only a load has those.
-    Flows,
+/// Why a flow did not reach its end.
+#[derive(Debug, thiserror::Error)]
+pub enum FlowFault {
+    /// The user stopped it, or the time is up.
+    #[error("the flow took too long")]
+    Unfinished,
+    #[error("{0}")]
+    NoRequest(String),
+    #[error("{error}")]
+    Exchange {
+        /// The name of the request.
+        entry: String,
+        error: ExchangeError,
+    },
+    #[error("{}", rejection.detail)]
+    Rejected {
+        /// The name of the request.
+        entry: String,
+        status: u16,
+        rejection: Rejection,
+    },
 }
 
-impl Source<'_> {
-    /// Goes on to the next request; the error says why there is none.
-    fn next(&mut self) -> Result<(), String> {
-        match self {
-            Self::Same => Ok(()),
-            Self::Flows => Err("a flow of several requests needs a load".into()),
-            Self::User(user, _) => {
-                user.begin();
-                match user.next_turn() {
-                    Turn::Send(_) => Ok(()),
-                    Turn::End => Err("the flow has no request".into()),
-                    Turn::Fail(reason) => Err(reason),
-                }
-            }
-        }
-    }
-}
+/// How often a pause in a flow looks whether the user stopped it.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Sends requests, over one connection for as long as the server keeps it open.
 pub struct Conversation<'a> {
     endpoint: Endpoint,
     timeout: Duration,
     wire: Box<dyn Wire + 'a>,
-    source: Source<'a>,
-    /// Whether it does no harm if the server processes the request twice.
-    is_idempotent: bool,
+    traffic: &'a Traffic,
+    /// Who sends the requests of a scenario; without one it is the same request each time.
+    user: Option<Box<User<'a>>>,
     link: Option<Link>,
     connections: u64,
     /// What the last response took.
@@ -195,8 +195,7 @@ pub(crate) struct Arrived {
 }
 
 impl<'a> Conversation<'a> {
-    /// With the first request each time, or with that of each flow of a user. A scenario whose flows have several requests
-    /// is refused when it is to be sent. Does not connect yet. `timeout` is for each response.
+    /// With the first request each time, or with those of a user. Does not connect yet. `timeout` is for each response.
     pub fn new(
         endpoint: &Endpoint,
         sent: &'a EncodedTraffic<'a>,
@@ -212,19 +211,13 @@ impl<'a> Conversation<'a> {
             }
         };
         let traffic = &*sent.traffic;
-        let source = match traffic.scenario() {
-            None => Source::Same,
-            Some(scenario) if scenario.is_one_request() => {
-                Source::User(scenario.user(0, FlowShare::ALL), traffic.http())
-            }
-            Some(_) => Source::Flows,
-        };
+        let scenario = traffic.scenario();
         Self {
             endpoint: endpoint.clone(),
             timeout,
             wire,
-            source,
-            is_idempotent: traffic.is_idempotent(0),
+            traffic,
+            user: scenario.map(|scenario| scenario.user(0, FlowShare::ALL).into()),
             link: None,
             connections: 0,
             received: None,
@@ -243,45 +236,107 @@ impl<'a> Conversation<'a> {
         self.received
     }
 
-    /// Sends the first request of the set and reads the whole response. If the server closed the connection after the
-    /// last response, or has certainly not processed the request, the request goes once more, over a new one.
+    /// Sends the first request of the set, or of the user's next flow, and reads the whole response. If the server closed
+    /// the connection after the last response, or has certainly not processed the request, the request goes once more,
+    /// over a new one.
     ///
     /// # Errors
     ///
     /// If no whole response arrives; the next request goes over a new connection.
     pub fn request(&mut self) -> Result<Response, ExchangeError> {
+        let mut sending = None;
+        if let Some(user) = &mut self.user {
+            user.begin();
+            sending = match user.next_turn() {
+                Turn::Send(sending) => Some(sending),
+                Turn::End => return Err(ExchangeError::Unsent("the flow has no request".into())),
+                Turn::Fail(reason) => return Err(ExchangeError::Unsent(reason)),
+            };
+        }
+        let (collect, took) = self.send(sending.as_ref())?;
+        // What its user expects matters in a flow.
+        let _ = self.respond(&collect, took);
+        Ok(collect.into_response())
+    }
+
+    /// Goes through the next flow of the user, and returns how many requests it had. The responses must be as the user
+    /// expects. Ends early if `stop` is set.
+    ///
+    /// # Errors
+    ///
+    /// If a response is missing or wrong, or the flow does not end by `until`.
+    pub fn flow(&mut self, until: Instant, stop: &AtomicBool) -> Result<usize, FlowFault> {
+        let mut requests = 0;
+        if let Some(user) = &mut self.user {
+            user.begin();
+        }
+        loop {
+            let turn = self
+                .user
+                .as_mut()
+                .map_or(Turn::End, |user| user.next_turn());
+            let sending = match turn {
+                Turn::Send(sending) => sending,
+                Turn::End => return Ok(requests),
+                Turn::Fail(reason) => return Err(FlowFault::NoRequest(reason)),
+            };
+            let traffic = self.traffic;
+            let name = || traffic.names().swap_remove(sending.entry);
+            if !pause(sending.pause, until, stop) {
+                return Err(FlowFault::Unfinished);
+            }
+            let sent = self.send(Some(&sending));
+            let (collect, took) = sent.map_err(|error| FlowFault::Exchange {
+                entry: name(),
+                error,
+            })?;
+            requests += 1;
+            let taken = self.respond(&collect, took);
+            taken.map_err(|rejection| FlowFault::Rejected {
+                entry: name(),
+                status: collect.status(),
+                rejection,
+            })?;
+        }
+    }
+
+    /// Sends a request and reads the whole response, and how long that took.
+    fn send(&mut self, sending: Option<&Sending>) -> Result<(Collect, Duration), ExchangeError> {
         self.received = None;
-        self.source.next().map_err(ExchangeError::Unsent)?;
+        let of_entry = sending.and_then(|sending| sending.timeout);
+        let timeout = of_entry.map_or(self.timeout, |timeout| timeout.min(self.timeout));
+        let is_idempotent = self
+            .traffic
+            .is_idempotent(sending.map_or(0, |sending| sending.entry));
         let kept = self.link.take().filter(|_| !self.wire.is_finished());
         let is_kept = kept.is_some();
         let mut link = match kept {
             Some(mut link) => {
-                link.restart(self.timeout);
+                link.restart(timeout);
                 link
             }
-            None => self.connect(self.timeout)?,
+            None => self.connect(timeout)?,
         };
+        let begun = Instant::now();
         let mut result = self.converse(&mut link);
         if let Err(error) = &result
-            && self.may_repeat(error, is_kept)
+            && self.may_repeat(error, is_kept && is_idempotent)
         {
             link = self.connect(link.left())?;
             result = self.converse(&mut link);
         }
         let (collect, stays_open) = result?;
         self.received = link.arrived();
-        self.respond(&collect);
-        let response = collect.into_response();
         self.link = stays_open.then_some(link);
-        Ok(response)
+        Ok((collect, begun.elapsed()))
     }
 
-    /// Whether the request may be sent once more, if the exchange failed with `error` over a connection that was new or
-    /// kept.
-    fn may_repeat(&mut self, error: &ExchangeError, is_kept: bool) -> bool {
+    /// Whether the request may be sent once more, if the exchange failed with `error`; `is_harmless` if the connection was
+    /// a kept one, and the server may process the request twice.
+    fn may_repeat(&mut self, error: &ExchangeError, is_harmless: bool) -> bool {
         match error {
             ExchangeError::Unprocessed(_) => true,
-            _ if !(is_kept && self.is_idempotent && is_close(error)) => false,
+            _ if !(is_harmless && is_close(error)) => false,
             _ => self.wire.close() == OnClose::BeforeResponse,
         }
     }
@@ -293,18 +348,18 @@ impl<'a> Conversation<'a> {
         Ok(link)
     }
 
-    /// The user takes a response, as far as it matters for the next request: nothing is rejected here.
-    fn respond(&mut self, collect: &Collect) {
-        if let Source::User(user, http) = &mut self.source {
-            // How long it took, and from where, matters to no request.
-            let _ = user.respond(&Reply {
-                status: collect.status(),
-                http: *http,
-                kept: Some(collect),
-                duration: Duration::ZERO,
-                server: None,
-            });
-        }
+    /// The user takes a response.
+    fn respond(&mut self, collect: &Collect, took: Duration) -> Result<(), Rejection> {
+        let Some(user) = &mut self.user else {
+            return Ok(());
+        };
+        user.respond(&Reply {
+            status: collect.status(),
+            http: self.traffic.http(),
+            kept: Some(collect),
+            duration: took,
+            server: self.endpoint.ip(),
+        })
     }
 
     /// One request and its response, and whether the connection may be reused.
@@ -314,9 +369,9 @@ impl<'a> Conversation<'a> {
         let mut is_requested = false;
         loop {
             if !is_requested && wire.is_ready() && wire.room() > 0 {
-                match &self.source {
-                    Source::User(user, _) => wire.request_own(user.request(), false),
-                    Source::Same | Source::Flows => wire.request(Which::default()),
+                match &self.user {
+                    Some(user) => wire.request_own(user.request(), false),
+                    None => wire.request(Which::default()),
                 }
                 is_requested = true;
                 link.received_before = link.received_so_far();
@@ -353,6 +408,21 @@ impl<'a> Conversation<'a> {
                 }
             }
         }
+    }
+}
+
+/// Waits; `false` if `stop` is set or the time is up.
+fn pause(pause: Duration, until: Instant, stop: &AtomicBool) -> bool {
+    let end = Instant::now() + pause;
+    loop {
+        let now = Instant::now();
+        if stop.load(Relaxed) || now >= until {
+            return false;
+        }
+        if now >= end {
+            return true;
+        }
+        thread::sleep(LOOK.min(end - now));
     }
 }
 

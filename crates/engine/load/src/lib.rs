@@ -19,7 +19,7 @@ pub use engine::{
     ForeignPart, LoadError, PartResult, Progress, Recording, Records, Start, assemble,
     connections_allowed, run, run_part, run_recording,
 };
-pub use exchange::{Conversation, ExchangeError, Received, exchange, negotiate};
+pub use exchange::{Conversation, ExchangeError, FlowFault, Received, exchange, negotiate};
 pub use latency_bands::LatencyBands;
 pub use plan::{
     Batch, Batches, EventLoopChoice, Here, LoadPlan, MOST_AGENTS, MOST_PIPELINE, MOST_THREADS,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io;
-use std::net::{SocketAddr, SocketAddrV6, TcpStream, ToSocketAddrs};
+use std::net::{IpAddr, SocketAddr, SocketAddrV6, TcpStream, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -81,6 +81,14 @@ pub(crate) fn was_reset(error: &io::Error) -> bool {
 }
 
 impl Endpoint {
+    /// The address of the server; `None` behind a Unix-domain socket.
+    pub(crate) fn ip(&self) -> Option<IpAddr> {
+        match self {
+            Self::Tcp(address) => Some(address.ip()),
+            Self::Unix(_) => None,
+        }
+    }
+
     /// The first of the addresses of a URL's host that accepts a connection within `timeout`.
     pub fn of(url: &HttpUrl, timeout: Duration) -> Result<Self, TargetError> {
         let unresolved = |source| TargetError::Unresolved {

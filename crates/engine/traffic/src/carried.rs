@@ -1,4 +1,4 @@
-//! Hurl files as data for other hosts. They have the secrets that requests need.
+//! Scenarios as data for other hosts. They have the secrets that requests need.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -8,59 +8,98 @@ use prony_hurl::ast::{
     BodyValue, FilenameParam, HurlFile, MultipartParam, PredicateValue, Template, Test,
 };
 use prony_hurl::parse;
-use serde::ser::Error;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::de::Error as _;
+use serde::ser::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::base64::Base64;
 use crate::constants::{Constants, put_into};
 use crate::environment::NamedFiles;
-use crate::error::ScenarioError;
-use crate::prepare::HurlScenario;
+use crate::request_template::RequestTemplate;
+use crate::scenario::{Origin, Scenario};
 use crate::secrets::Secrets;
 use crate::sources::Sources;
+use crate::url::HttpUrl;
 
-/// What a scenario is prepared from: the text of its file, and all that this needs.
+/// What a scenario is prepared from.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct HurlText<'a> {
-    file: Cow<'a, str>,
-    text: Cow<'a, str>,
-    secrets: Cow<'a, Secrets>,
-    sources: Sources,
+#[serde(rename_all = "kebab-case")]
+enum Carried<'a> {
+    /// The text of its file, and all that this needs.
+    Hurl {
+        file: Cow<'a, str>,
+        text: Cow<'a, str>,
+        secrets: Cow<'a, Secrets>,
+        sources: Sources,
+    },
+    Template {
+        template: Arc<RequestTemplate>,
+        server: HttpUrl,
+        sources: Cow<'a, Sources>,
+    },
 }
 
-impl TryFrom<HurlText<'_>> for HurlScenario {
-    type Error = ScenarioError;
-
-    fn try_from(from: HurlText<'_>) -> Result<Self, ScenarioError> {
-        let secrets = from.secrets.into_owned();
-        Self::hiding(secrets, &from.file, &from.text, from.sources)
+impl<'de> Deserialize<'de> for Scenario {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        match Carried::deserialize(from)? {
+            Carried::Hurl {
+                file,
+                text,
+                secrets,
+                sources,
+            } => {
+                let secrets = secrets.into_owned();
+                Self::hiding(secrets, &file, &text, sources).map_err(D::Error::custom)
+            }
+            Carried::Template {
+                template,
+                server,
+                sources,
+            } => Self::of_template(template, server, &sources).map_err(D::Error::custom),
+        }
     }
 }
 
-impl Serialize for HurlScenario {
+impl Serialize for Scenario {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let carried = match &self.origin {
+            Origin::Hurl { file, text } => Carried::Hurl {
+                sources: self.carried_sources(text).map_err(|what| {
+                    S::Error::custom(format_args!("{what} cannot be sent to other hosts"))
+                })?,
+                file: Cow::Borrowed(file),
+                text: Cow::Borrowed(text),
+                secrets: Cow::Borrowed(&self.secrets),
+            },
+            Origin::Template(template) => Carried::Template {
+                template: Arc::clone(template),
+                server: self.server.url.clone(),
+                sources: Cow::Borrowed(&self.sources),
+            },
+        };
+        carried.serialize(to)
+    }
+}
+
+impl Scenario {
+    /// The sources, which go on where they are, with the content of the files that a Hurl file names.
+    fn carried_sources(&self, text: &str) -> Result<Sources, &'static str> {
         let mut sources = self.sources.clone();
         sources.begin_with_flow(self.sources.flows_begun());
         if let Some(files) = &self.sources.files {
-            let named = self.named_files(files).map_err(|what| {
-                S::Error::custom(format_args!("{what} cannot be sent to other hosts"))
-            })?;
+            let named = self.named_files(text, files)?;
             sources.files = Some(NamedFiles::Sent(Arc::new(named)));
         }
-        let text = HurlText {
-            file: Cow::Borrowed(&self.file),
-            text: Cow::Borrowed(&self.text),
-            secrets: Cow::Borrowed(&self.secrets),
-            sources,
-        };
-        text.serialize(to)
+        Ok(sources)
     }
-}
 
-impl HurlScenario {
     /// What the files have that the file names.
-    fn named_files(&self, files: &NamedFiles) -> Result<BTreeMap<String, Base64>, &'static str> {
-        let parsed = parse(&self.text).map_err(|_| "a text that is not a Hurl file")?;
+    fn named_files(
+        &self,
+        text: &str,
+        files: &NamedFiles,
+    ) -> Result<BTreeMap<String, Base64>, &'static str> {
+        let parsed = parse(text).map_err(|_| "a text that is not a Hurl file")?;
         let constants = Constants::of(&parsed, &self.sources.variables, self.sources.changing());
         let mut named = BTreeMap::new();
         for mut template in names(&parsed).into_iter().cloned() {

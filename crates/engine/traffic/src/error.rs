@@ -1,5 +1,8 @@
 //! Why a file cannot be run.
 
+use prony_hurl::Position;
+use prony_hurl::evaluate::Failure;
+
 use crate::secrets::Secrets;
 
 /// Why a file cannot be run as a scenario. The messages name the file and the line.
@@ -57,4 +60,24 @@ impl ScenarioError {
             other => other,
         }
     }
+}
+
+/// The most characters of a reason that are shown.
+const LONGEST_REASON: usize = 400;
+
+/// A failure in a line, without secrets.
+pub(crate) fn in_a_line(failure: &Failure, secrets: &Secrets) -> String {
+    // A secret that is cut, or has other white space, would not be found.
+    let reason = secrets.hide(&failure.reason);
+    let words: Vec<&str> = reason.split_whitespace().collect();
+    let mut reason = words.join(" ");
+    if let Some((end, _)) = reason.char_indices().nth(LONGEST_REASON) {
+        reason.truncate(end);
+        reason.push('…');
+    }
+    format!("{}: {reason}", failure.title)
+}
+
+pub(crate) fn place(file: &str, position: Position) -> String {
+    format!("{file}:{}:{}", position.line, position.column)
 }

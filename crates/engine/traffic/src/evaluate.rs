@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr};
 
-use prony_hurl::ast::Entry;
+use prony_hurl::ast::{Entry, StatusValue};
 use prony_hurl::evaluate::{
     Environment, Evaluation, Failure, HttpVersion, Redirect, Response, Variables,
 };
@@ -32,6 +32,19 @@ pub(crate) struct Received<'a> {
     pub(crate) redirects: &'a [Redirect],
     pub(crate) reply: &'a Reply<'a>,
     pub(crate) kept: &'a Collect,
+}
+
+/// Whether an entry expects that status. Without a response it accepts what every load does.
+pub(crate) fn accepts(entry: &Entry, status: u16) -> bool {
+    match entry
+        .response
+        .as_ref()
+        .map(|response| response.status.value)
+    {
+        None => (200..400).contains(&status),
+        Some(StatusValue::Any) => true,
+        Some(StatusValue::Exactly(expected)) => u64::from(status) == expected,
+    }
 }
 
 /// Evaluates the captures and asserts of an entry.

@@ -1,13 +1,13 @@
 //! What is sent, and what is expected back, as data: requests, flows of users, expected responses.
 //!
 //! ```
-//! use prony_traffic::{HurlScenario, Sources};
+//! use prony_traffic::{Scenario, Sources};
 //!
 //! let text = "GET http://{{host}}/items/{{item}}\nHTTP 200\n";
 //! let mut sources = Sources::default();
 //! sources.set("host", "localhost:8080")?;
 //! sources.add_random("item", "1..100".parse()?)?;
-//! let scenario = HurlScenario::new("items.hurl", text, sources)?;
+//! let scenario = Scenario::new("items.hurl", text, sources)?;
 //! assert_eq!(scenario.server().as_str(), "http://localhost:8080/");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -27,11 +27,9 @@ mod error;
 mod evaluate;
 pub mod expected;
 mod file;
-mod flow;
 mod http_version;
 pub mod import;
 mod json;
-mod one_request;
 mod option_values;
 mod options;
 mod parts;
@@ -41,7 +39,9 @@ pub mod protobuf;
 mod redirect;
 mod request;
 mod request_file;
+mod request_template;
 mod response;
+mod scenario;
 mod secrets;
 mod serde_http;
 mod sources;
@@ -62,17 +62,16 @@ pub use encode::Encode;
 pub use error::ScenarioError;
 pub use expected::Expected;
 pub use file::{must_be_file, read_file, read_hurl_file};
-pub use flow::{Scenario, User};
 pub use http_version::HttpVersion;
 pub use json::{Json, SentJson, from_toml};
-pub use one_request::{OneRequest, OneRequestError, RequestTemplate};
 pub use parts::{
     Order, RequestError, RequestParts, RequestSet, add_field, add_user, expects_length,
     header_fields,
 };
-pub use prepare::{ConnectionOptions, HurlScenario};
 pub use request_file::{RequestFile, RequestFileError};
+pub use request_template::{RequestTemplate, TemplateError};
 pub use response::{LONGEST_BODY, LONGEST_LINE, Mismatch, Response, excerpt, same_bytes};
+pub use scenario::{ConnectionOptions, Scenario};
 pub use secrets::{HIDDEN, Secrets};
 pub use serde_http::Field;
 pub use sources::{RandomRange, RandomRangeError, Sources, SourcesError, check_name};
@@ -80,6 +79,7 @@ pub use text::{Template, Text, TextError, placeholder};
 pub use traffic::Traffic;
 pub use turn::{Entry, FlowShare, Keep, Rejection, Reply, ScenarioRequest, Sending, Turn};
 pub use url::{HttpUrl, Scheme, UrlError};
+pub use user::User;
 
 /// The most entries of a file: each has a histogram per thread.
 pub const MOST_ENTRIES: usize = 500;

@@ -7,8 +7,7 @@ use prony_hurl::ast::{
     RegexTemplate, RegexValue, Request, Response, Setting, Template, Test, VariableValue,
 };
 
-use crate::error::ScenarioError;
-use crate::prepare::place;
+use crate::error::{ScenarioError, place};
 use crate::sources::Sources;
 
 /// Checks that every variable is known when it is used: those of a request before it, and those of captures and asserts

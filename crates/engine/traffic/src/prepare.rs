@@ -1,80 +1,28 @@
 //! Prepares a file: everything that is the same in all flows is done once.
 
-use std::fmt;
-
 use prony_hurl::ast::{
     Assert, Capture, Entry, EntryOption, Expression, FlagOption, HurlFile, OptionValue, PlainQuery,
-    Query, QueryValue, Setting, StatusValue, Template, TemplateElement,
+    Query, QueryValue, Setting, Template, TemplateElement,
 };
-use prony_hurl::evaluate::{Failure, Scope, Variables};
-use prony_hurl::{Position, parse, unsupported};
-use serde::Deserialize;
+use prony_hurl::evaluate::{Scope, Variables};
+use prony_hurl::{parse, unsupported};
 
 use crate::MOST_ENTRIES;
-use crate::carried::HurlText;
 use crate::constants::Constants;
 use crate::environment::UserEnvironment;
-use crate::error::ScenarioError;
+use crate::error::{ScenarioError, in_a_line, place};
 use crate::option_values::OptionValues;
 use crate::options::EntryOptions;
 use crate::placeholders::check_variables;
 use crate::request::{RequestFailure, Server, blank, render};
+use crate::scenario::{ConnectionOptions, Cookies, EntrySource, Origin, PreparedEntry, Scenario};
 use crate::secrets::Secrets;
 use crate::sources::Sources;
 use crate::target;
 use crate::turn::{Entry as NamedEntry, Keep, ScenarioRequest};
 use crate::url::HttpUrl;
 
-/// A Hurl file, ready to be run by any number of users.
-#[derive(Deserialize)]
-#[serde(try_from = "HurlText")]
-pub struct HurlScenario {
-    pub(crate) file: String,
-    pub(crate) text: String,
-    pub(crate) entries: Vec<PreparedEntry>,
-    pub(crate) server: Server,
-    pub(crate) sources: Sources,
-    /// Whether an entry sets variables.
-    pub(crate) changes_variables: bool,
-    /// Whether a response may set a cookie for a later request of the flow.
-    pub(crate) keeps_cookies: bool,
-    /// What no message shows, apart from what a user captures.
-    pub(crate) secrets: Secrets,
-    names: Vec<NamedEntry>,
-    connection: ConnectionOptions,
-}
-
-impl fmt::Debug for HurlScenario {
-    // The entries and their requests have secrets.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = f.debug_struct("HurlScenario");
-        shown.field("file", &self.file).finish_non_exhaustive()
-    }
-}
-
-/// Options of a file that concern the connection of a user.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct ConnectionOptions {
-    /// `insecure`
-    pub insecure: bool,
-    /// `http1.1`
-    pub http1: bool,
-    /// `http2` or `http2-prior-knowledge`
-    pub http2: bool,
-}
-
-/// An entry of a file.
-pub(crate) struct PreparedEntry {
-    pub(crate) entry: Entry,
-    /// Its options, if they are always the same and set no variable.
-    pub(crate) options: Option<EntryOptions>,
-    /// Its request, or a blank one of its method if it differs from flow to flow.
-    pub(crate) request: ScenarioRequest,
-    pub(crate) is_constant: bool,
-    pub(crate) keep: Keep,
-}
-
-impl HurlScenario {
+impl Scenario {
     /// Prepares the text of a file, whose name is for messages.
     ///
     /// # Errors
@@ -89,7 +37,7 @@ impl HurlScenario {
     ///
     /// # Errors
     ///
-    /// As for [`HurlScenario::new`].
+    /// As for [`Self::new`].
     pub fn hiding(
         mut secrets: Secrets,
         file: &str,
@@ -129,13 +77,17 @@ impl HurlScenario {
         let server = Server::new(server(file, &parsed, &constants)?);
         let changes_variables = parsed.entries.iter().any(sets_variables);
         // Only a later request can send a cookie.
-        let keeps_cookies = parsed.entries.len() > 1 || sends_again(&parsed.entries[0]);
+        let cookies = if parsed.entries.len() > 1 || sends_again(&parsed.entries[0]) {
+            Cookies::ForAFlow
+        } else {
+            Cookies::Never
+        };
         let prepare = Prepare {
             file,
             server: &server,
             sources: &sources,
             secrets,
-            keeps_cookies,
+            keeps_cookies: cookies != Cookies::Never,
         };
         let entries = parsed.entries.into_iter().zip(constant);
         let entries = entries
@@ -148,57 +100,19 @@ impl HurlScenario {
             });
         }
         Ok(Self {
-            file: file.to_owned(),
-            text: text.to_owned(),
+            origin: Origin::Hurl {
+                file: file.to_owned(),
+                text: text.to_owned(),
+            },
             entries,
             server,
             changes_variables,
             sources,
-            keeps_cookies,
+            cookies,
             names,
             connection,
             secrets: Secrets::default(),
         })
-    }
-
-    /// Its requests, in their order; at least one.
-    pub fn entries(&self) -> &[NamedEntry] {
-        &self.names
-    }
-
-    /// Where the values of its variables come from.
-    pub fn sources(&self) -> &Sources {
-        &self.sources
-    }
-
-    pub fn server(&self) -> &HttpUrl {
-        &self.server.url
-    }
-
-    /// The options of the file that concern connections.
-    pub fn connection(&self) -> ConnectionOptions {
-        self.connection
-    }
-
-    /// Whether values are drawn at random, so that the seed of the load matters.
-    pub fn is_random(&self) -> bool {
-        self.sources.is_random()
-    }
-
-    /// What its messages do not show: the given secrets, those among its variables, and what basic authentication makes
-    /// of them.
-    pub fn secrets(&self) -> &Secrets {
-        &self.secrets
-    }
-
-    /// Whether users capture secrets from responses (`redact`), which only they know.
-    pub fn captures_secrets(&self) -> bool {
-        let responses = self
-            .entries
-            .iter()
-            .filter_map(|it| it.entry.response.as_ref());
-        let mut captures = responses.flat_map(|response| &response.captures);
-        captures.any(|capture| capture.is_redacted)
     }
 }
 
@@ -425,26 +339,6 @@ fn may_redirect(entry: &Entry) -> bool {
         })
 }
 
-/// The most characters of a reason that are shown.
-const LONGEST_REASON: usize = 400;
-
-/// A failure in a line, without secrets.
-pub(crate) fn in_a_line(failure: &Failure, secrets: &Secrets) -> String {
-    // A secret that is cut, or has other white space, would not be found.
-    let reason = secrets.hide(&failure.reason);
-    let words: Vec<&str> = reason.split_whitespace().collect();
-    let mut reason = words.join(" ");
-    if let Some((end, _)) = reason.char_indices().nth(LONGEST_REASON) {
-        reason.truncate(end);
-        reason.push('…');
-    }
-    format!("{}: {reason}", failure.title)
-}
-
-pub(crate) fn place(file: &str, position: Position) -> String {
-    format!("{file}:{}:{}", position.line, position.column)
-}
-
 /// What all entries are prepared with.
 struct Prepare<'a> {
     file: &'a str,
@@ -466,7 +360,7 @@ impl Prepare<'_> {
         };
         Ok(PreparedEntry {
             is_constant,
-            entry,
+            source: EntrySource::Hurl(entry.into()),
             options,
             request,
             keep,
@@ -567,18 +461,4 @@ fn needs_body(query: &Query) -> bool {
                     | PlainQuery::Redirects
             )
     )
-}
-
-/// The status that an entry expects; `None` if its file says `HTTP *`. Without a response the entry accepts what every
-/// load does.
-pub(crate) fn accepts(entry: &Entry, status: u16) -> bool {
-    match entry
-        .response
-        .as_ref()
-        .map(|response| response.status.value)
-    {
-        None => (200..400).contains(&status),
-        Some(StatusValue::Any) => true,
-        Some(StatusValue::Exactly(expected)) => u64::from(status) == expected,
-    }
 }

@@ -10,6 +10,7 @@ use crate::coding::ALL_CODINGS;
 use crate::options::EntryOptions;
 use crate::parts::{RequestError, RequestParts, add_field, add_user};
 use crate::redirect;
+use crate::request_template::TemplateError;
 use crate::serde_http::Field;
 use crate::target;
 use crate::turn::ScenarioRequest;
@@ -31,6 +32,8 @@ pub(crate) enum RequestFailure {
     Failure(#[from] Failure),
     #[error(transparent)]
     Request(#[from] RequestError),
+    #[error(transparent)]
+    Template(#[from] TemplateError),
     #[error(transparent)]
     Target(#[from] UrlError),
     #[error("{url} is on another server than {server}; a load needs one server")]

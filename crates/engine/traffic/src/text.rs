@@ -269,6 +269,11 @@ impl Text {
         Some(pieces.collect::<Option<Vec<_>>>()?.concat())
     }
 
+    pub(crate) fn differs(&self) -> bool {
+        let is_literal = |piece: &Piece| matches!(piece, Piece::Literal(_));
+        !self.0.iter().all(is_literal)
+    }
+
     /// The bytes that never differ, one piece after the other.
     pub fn literals(&self) -> impl Iterator<Item = &[u8]> {
         self.0.iter().filter_map(|piece| match piece {

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use crate::call::Call;
-use crate::flow::Scenario;
 use crate::http_version::HttpVersion;
 use crate::parts::{Order, RequestError, RequestParts, RequestSet};
+use crate::scenario::Scenario;
 use crate::turn::Entry;
 
 /// What a load sends, as data. Each process that sends it encodes it.
@@ -54,8 +54,8 @@ impl Traffic {
     }
 
     /// What the users of this scenario send over that version of HTTP.
-    pub fn flows_of(scenario: impl Into<Scenario>, http: HttpVersion) -> Self {
-        Self::Scenario(Arc::new(scenario.into()), http)
+    pub fn flows_of(scenario: Scenario, http: HttpVersion) -> Self {
+        Self::Scenario(Arc::new(scenario), http)
     }
 
     pub fn http(&self) -> HttpVersion {

@@ -1,24 +1,26 @@
-//! A user, who goes through the entries of a file.
+//! A user, who goes through the entries of a scenario.
 
 use std::time::Duration;
 
 use http::HeaderValue;
+use prony_hurl::ast;
 use prony_hurl::evaluate::{Failure, Redirect, Scope, Variables};
 use prony_model::Outcome;
 
 use crate::cookies::CookieJar;
 use crate::environment::UserEnvironment;
-use crate::evaluate::{Received, Unexpected, evaluate};
+use crate::error::{in_a_line, place};
+use crate::evaluate::{Received, Unexpected, accepts, evaluate};
 use crate::options::EntryOptions;
-use crate::prepare::{HurlScenario, PreparedEntry, accepts, in_a_line, place};
 use crate::redirect;
 use crate::request::{RequestFailure, follow, given_cookies, render, set_cookies};
+use crate::scenario::{Cookies, EntrySource, PreparedEntry, Scenario};
 use crate::secrets::Secrets;
 use crate::turn::{FlowShare, Rejection, Reply, ScenarioRequest, Sending, Turn};
 
-/// A user of a [`HurlScenario`].
-pub struct HurlUser<'a> {
-    scenario: &'a HurlScenario,
+/// A user of a [`Scenario`].
+pub struct User<'a> {
+    scenario: &'a Scenario,
     share: FlowShare,
     environment: UserEnvironment,
     variables: Variables,
@@ -78,8 +80,8 @@ impl<'a> Requests<'a> {
     }
 }
 
-impl<'a> HurlUser<'a> {
-    pub(crate) fn new(scenario: &'a HurlScenario, seed: u64, share: FlowShare) -> Self {
+impl<'a> User<'a> {
+    fn new(scenario: &'a Scenario, seed: u64, share: FlowShare) -> Self {
         Self {
             scenario,
             share,
@@ -130,10 +132,11 @@ impl<'a> HurlUser<'a> {
 
     /// Reads the options of an entry; `None` if it is not sent.
     fn begin_entry(&mut self, entry: &PreparedEntry) -> Result<Option<Run>, Failure> {
+        let given = entry.source.hurl().map(|entry| &entry.request.options);
         let options = match &entry.options {
             Some(options) => *options,
             None => EntryOptions::evaluate(
-                &entry.entry.request.options,
+                given.map_or(&[][..], Vec::as_slice),
                 &mut self.variables,
                 &mut self.environment,
             )?,
@@ -164,7 +167,19 @@ impl<'a> HurlUser<'a> {
         // A constant one only ever differs by its cookies.
         if !entry.is_constant {
             let mut scope = Scope::new(&self.variables, &mut self.environment);
-            render(&entry.entry.request, options, server, &mut scope, own)?;
+            match &entry.source {
+                EntrySource::Hurl(entry) => {
+                    render(&entry.request, options, server, &mut scope, own)?;
+                }
+                EntrySource::Template(template) => {
+                    if template.keeps_cookies {
+                        // The cookies of the last request go.
+                        let fields = entry.request.parts().fields();
+                        fields.clone_into(own.fields_mut());
+                    }
+                    template.render(&mut scope, own)?;
+                }
+            }
         }
         let kept = self.cookies.field(&server.url, own.parts().url().path());
         requests.is_own = !entry.is_constant || kept.is_some();
@@ -181,7 +196,12 @@ impl<'a> HurlUser<'a> {
     }
 
     /// Follows a redirect: makes the next request of the entry, and returns whether there is one.
-    fn redirect(&mut self, entry: &PreparedEntry, reply: &Reply<'_>) -> Result<bool, Unexpected> {
+    fn redirect(
+        &mut self,
+        prepared: &PreparedEntry,
+        entry: &ast::Entry,
+        reply: &Reply<'_>,
+    ) -> Result<bool, Unexpected> {
         let Some(run) = &mut self.run else {
             return Ok(false);
         };
@@ -194,7 +214,7 @@ impl<'a> HurlUser<'a> {
             return Ok(false);
         };
         if run.redirects.len() as u64 >= run.options.most_redirects {
-            let position = entry.entry.request.url.position;
+            let position = entry.request.url.position;
             let failure = Failure::new(position, "HTTP connection", "too many redirect");
             return Err(Unexpected::Status(vec![failure]));
         }
@@ -209,10 +229,10 @@ impl<'a> HurlUser<'a> {
         let given = if self.requests.is_own {
             self.requests.given_cookies.clone()
         } else {
-            given_cookies(&entry.request)
+            given_cookies(&prepared.request)
         };
         let mut next = sent.clone();
-        follow(&mut next, &target, reply.status, &entry.entry.request)
+        follow(&mut next, &target, reply.status, &entry.request)
             .map_err(|error| refused(error.into()))?;
         let url = next.parts().url();
         let kept = self.cookies.field(&server.url, url.path());
@@ -226,8 +246,13 @@ impl<'a> HurlUser<'a> {
     }
 
     /// Takes a response, which may be the last one of several redirects.
-    fn take(&mut self, entry: &PreparedEntry, reply: &Reply<'_>) -> Result<(), Unexpected> {
-        let result = match self.redirect(entry, reply) {
+    fn take(
+        &mut self,
+        prepared: &PreparedEntry,
+        entry: &ast::Entry,
+        reply: &Reply<'_>,
+    ) -> Result<(), Unexpected> {
+        let result = match self.redirect(prepared, entry, reply) {
             Ok(true) => return Ok(()),
             Ok(false) => self.check(entry, reply).map(|()| self.go_on()),
             Err(unexpected) => Err(unexpected),
@@ -241,15 +266,18 @@ impl<'a> HurlUser<'a> {
 
     /// Keeps the cookies of a response.
     fn take_cookies(&mut self, reply: &Reply<'_>) {
-        let Some(kept) = reply.kept.filter(|_| self.scenario.keeps_cookies) else {
+        let Some(kept) = reply
+            .kept
+            .filter(|_| self.scenario.cookies != Cookies::Never)
+        else {
             return;
         };
         let path = self.requests.sent().parts().url().path();
         self.cookies.take_all(kept, &self.scenario.server.url, path);
     }
 
-    fn check(&mut self, entry: &PreparedEntry, reply: &Reply<'_>) -> Result<(), Unexpected> {
-        if !accepts(&entry.entry, reply.status) {
+    fn check(&mut self, entry: &ast::Entry, reply: &Reply<'_>) -> Result<(), Unexpected> {
+        if !accepts(entry, reply.status) {
             return Err(wrong_status(entry, reply.status));
         }
         let Some(kept) = reply.kept else {
@@ -264,7 +292,7 @@ impl<'a> HurlUser<'a> {
             kept,
         };
         evaluate(
-            &entry.entry,
+            entry,
             coerces,
             &received,
             &mut self.variables,
@@ -299,14 +327,14 @@ impl<'a> HurlUser<'a> {
         true
     }
 
-    fn rejection(&self, entry: &PreparedEntry, unexpected: &Unexpected) -> Rejection {
+    fn rejection(&self, entry: &ast::Entry, unexpected: &Unexpected) -> Rejection {
         let (outcome, detail) = match unexpected {
             Unexpected::Status(failures) => (Outcome::WrongStatus, self.described(failures)),
             Unexpected::Content(failures) => (Outcome::WrongBody, self.described(failures)),
             Unexpected::Other(outcome, reason) => {
-                let position = entry.entry.request.position;
+                let position = entry.request.position;
                 let reason = self.secrets().hide(reason);
-                let detail = format!("{}: {reason}", place(&self.scenario.file, position));
+                let detail = format!("{}: {reason}", place(self.scenario.file(), position));
                 (*outcome, detail)
             }
         };
@@ -316,14 +344,17 @@ impl<'a> HurlUser<'a> {
     /// Why the flow cannot go on.
     fn reason(&self, failure: &RequestFailure) -> String {
         let secrets = self.secrets();
-        let file = &self.scenario.file;
         if let RequestFailure::Failure(failure) = failure {
-            return described(file, failure, &secrets);
+            return described(self.scenario.file(), failure, &secrets);
         }
-        let position = self.entry().map(|entry| entry.entry.request.position);
-        let position = position.unwrap_or(prony_hurl::Position::START);
         let reason = secrets.hide(&failure.to_string());
-        format!("{}: {reason}", place(file, position))
+        match self.entry().and_then(|entry| entry.source.hurl()) {
+            Some(entry) => format!(
+                "{}: {reason}",
+                place(self.scenario.file(), entry.request.position)
+            ),
+            None => reason,
+        }
     }
 
     /// The first failure with its place, and how many others there are.
@@ -335,7 +366,7 @@ impl<'a> HurlUser<'a> {
             0 => String::new(),
             count => format!(" (and {count} more)"),
         };
-        let first = described(&self.scenario.file, first, &self.secrets());
+        let first = described(self.scenario.file(), first, &self.secrets());
         format!("{first}{others}")
     }
 
@@ -358,8 +389,8 @@ fn described(file: &str, failure: &Failure, secrets: &Secrets) -> String {
     format!("{place}: {}", in_a_line(failure, secrets))
 }
 
-fn wrong_status(entry: &PreparedEntry, actual: u16) -> Unexpected {
-    match &entry.entry.response {
+fn wrong_status(entry: &ast::Entry, actual: u16) -> Unexpected {
+    match &entry.response {
         Some(response) => Unexpected::Status(vec![Failure::status(&response.status, actual)]),
         None => Unexpected::Other(
             Outcome::WrongStatus,
@@ -368,12 +399,23 @@ fn wrong_status(entry: &PreparedEntry, actual: u16) -> Unexpected {
     }
 }
 
-impl HurlUser<'_> {
-    pub(crate) fn begin(&mut self) {
+impl Scenario {
+    /// A new user, who begins flows of `share`. Random values of the user come from `seed`, and values that differ from
+    /// flow to flow are those of the flows in `share`.
+    pub fn user(&self, seed: u64, share: FlowShare) -> User<'_> {
+        User::new(self, seed, share)
+    }
+}
+
+impl User<'_> {
+    /// Begins the next flow.
+    pub fn begin(&mut self) {
         self.position = 0;
         self.run = None;
         self.requests.redirected = None;
-        self.cookies.clear();
+        if self.scenario.cookies != Cookies::Always {
+            self.cookies.clear();
+        }
         let sources = &self.scenario.sources;
         if self.scenario.changes_variables {
             self.variables.clone_from(&sources.variables);
@@ -382,21 +424,32 @@ impl HurlUser<'_> {
         sources.fill(self.share, &mut self.variables, random);
     }
 
-    pub(crate) fn next(&mut self) -> Turn {
+    /// What the user does next in the flow.
+    pub fn next_turn(&mut self) -> Turn {
         self.advance()
             .unwrap_or_else(|failure| Turn::Fail(self.reason(&failure)))
     }
 
-    pub(crate) fn request(&self) -> &ScenarioRequest {
+    /// The request of the last [`Turn::Send`].
+    pub fn request(&self) -> &ScenarioRequest {
         self.requests.sent()
     }
 
-    pub(crate) fn respond(&mut self, reply: &Reply<'_>) -> Result<(), Rejection> {
-        let Some(entry) = self.entry() else {
+    /// Takes the response to it.
+    ///
+    /// # Errors
+    ///
+    /// If it is not as expected. That ends the flow.
+    pub fn respond(&mut self, reply: &Reply<'_>) -> Result<(), Rejection> {
+        let Some(prepared) = self.entry() else {
             return Ok(());
         };
         self.take_cookies(reply);
-        match self.take(entry, reply) {
+        let Some(entry) = prepared.source.hurl() else {
+            self.go_on();
+            return Ok(());
+        };
+        match self.take(prepared, entry, reply) {
             Err(unexpected) if !self.retries() => Err(self.rejection(entry, &unexpected)),
             _ => Ok(()),
         }

@@ -7,6 +7,7 @@ mod files;
 mod message;
 mod one_or_more;
 mod plan;
+mod prepared_traffic;
 mod project_file;
 mod request;
 mod response;
@@ -21,6 +22,7 @@ pub use files::{AssetError, Files};
 pub use message::{Message, MessageStream};
 pub use one_or_more::OneOrMore;
 pub use plan::{Measure, Plan, Planned, TrialAttempt, Warming};
+pub use prepared_traffic::PreparedTraffic;
 pub use project_file::{ProjectFile, ProjectFileError};
 pub use request::{
     BasicAuth, DeclaredRequest, HttpRequest, MultipartPart, PartContent, PrepareError,

@@ -5,8 +5,7 @@ use std::path::Path;
 
 use prony_model::Protocol;
 use prony_traffic::{
-    ConnectionOptions, HttpVersion as Version, HurlScenario, ScenarioError, Scheme, Secrets,
-    Sources,
+    ConnectionOptions, Scenario, ScenarioError, Scheme, Secrets, Sources, Traffic,
 };
 use serde::de::value::{MapAccessDeserializer, StrDeserializer};
 use serde::de::{Error, IntoDeserializer, MapAccess, Visitor};
@@ -113,13 +112,15 @@ pub enum ScenarioFault {
 /// The Hurl file of a workload with the values of its variables, ready for any server.
 pub struct PreparedScenario {
     /// Its name for messages about responses.
-    file: String,
+    pub(crate) file: String,
     text: String,
     /// The values of its variables, and the folder whose files it may name.
     sources: Sources,
     protocol: Protocol,
-    secrets: Secrets,
-    captures_secrets: bool,
+    /// Those of its values, and what basic authentication makes of them.
+    pub(crate) secrets: Secrets,
+    /// Whether users capture secrets from responses, which nobody else knows.
+    pub(crate) captures_secrets: bool,
 }
 
 impl PreparedScenario {
@@ -161,16 +162,14 @@ impl PreparedScenario {
         Ok(prepared)
     }
 
-    /// The scenario for the server with this host and port. Its rows and counters begin again.
-    ///
-    /// # Errors
-    ///
-    /// If a URL with this host is not right.
-    pub fn at(&self, authority: &str) -> Result<HurlScenario, ScenarioError> {
-        self.named(&self.file, authority)
+    /// The URL of the server with this host and port, and the flows for it. Rows and counters begin again.
+    pub(crate) fn encode(&self, authority: &str) -> Result<(String, Traffic), ScenarioError> {
+        let scenario = self.named(&self.file, authority)?;
+        let url = scenario.server().as_str().to_owned();
+        Ok((url, Traffic::flows_of(scenario, self.protocol.into())))
     }
 
-    fn named(&self, file: &str, authority: &str) -> Result<HurlScenario, ScenarioError> {
+    fn named(&self, file: &str, authority: &str) -> Result<Scenario, ScenarioError> {
         let mut sources = self.sources.clone();
         if !sources.sets(HOST) {
             let set = sources.set(HOST, authority);
@@ -179,26 +178,7 @@ impl PreparedScenario {
                 reason: error.to_string(),
             })?;
         }
-        HurlScenario::hiding(self.secrets.clone(), file, &self.text, sources)
-    }
-
-    pub fn file(&self) -> &str {
-        &self.file
-    }
-
-    /// The version of HTTP of its requests.
-    pub fn http(&self) -> Version {
-        self.protocol.into()
-    }
-
-    /// Whether its users capture secrets from responses, which nobody else knows.
-    pub(crate) fn captures_secrets(&self) -> bool {
-        self.captures_secrets
-    }
-
-    /// The secrets among its values, and what basic authentication makes of them.
-    pub fn secrets(&self) -> &Secrets {
-        &self.secrets
+        Scenario::hiding(self.secrets.clone(), file, &self.text, sources)
     }
 }
 
@@ -216,7 +196,7 @@ fn fault(workload: &str, error: ScenarioError) -> ScenarioFault {
 }
 
 /// What differs between the file and the workload about connections, and what to write.
-fn misfit(scenario: &HurlScenario, workload: &str, declared: &DeclaredScenario) -> Option<String> {
+fn misfit(scenario: &Scenario, workload: &str, declared: &DeclaredScenario) -> Option<String> {
     let DeclaredScenario { file, protocol } = declared;
     let (is_tls, is_http1) = (protocol.is_tls(), protocol.is_http1());
     let ConnectionOptions { http1, http2, .. } = scenario.connection();

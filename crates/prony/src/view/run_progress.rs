@@ -15,7 +15,7 @@ use prony_model::{
 use prony_present::number;
 use prony_present::words::{Joined, non_empty, not_ready, plural};
 use prony_run::TrialAttempt;
-use prony_run::run::{Finished, RunEvent, RunRequest, TaskContent, run as run_suite};
+use prony_run::run::{Finished, RunEvent, RunRequest, run as run_suite};
 use prony_run::{AdaptiveRounds, Measure, Planned};
 use prony_server::Logs;
 use prony_stats::Estimate;
@@ -549,7 +549,7 @@ fn model(request: &RunRequest<'_>) -> RunModel {
     let flows = |workload: &str| {
         let mut tasks = request.tasks.iter();
         let task = tasks.find(|task| task.workload.id == workload);
-        task.is_some_and(|task| matches!(task.content, TaskContent::Scenario(_)))
+        task.is_some_and(|task| task.traffic.request().is_none())
     };
     let column = |measure: &Measure| Column {
         workload: measure.workload.clone(),

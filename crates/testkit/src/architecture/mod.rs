@@ -21,11 +21,7 @@ struct Exception {
 }
 
 /// This list may only become shorter.
-const EXCEPTIONS: [Exception; 9] = [
-    Exception {
-        place: "crates/engine/traffic/src/prepare.rs",
-        until: HURL_FILES,
-    },
+const EXCEPTIONS: [Exception; 8] = [
     Exception {
         place: "crates/lab/run/src/request/mod.rs",
         until: REQUESTS,
@@ -59,8 +55,6 @@ const EXCEPTIONS: [Exception; 9] = [
         until: RUNNER,
     },
 ];
-const HURL_FILES: &str =
-    "the text of a Hurl file, and places in it, no longer know how the file is prepared";
 const REQUESTS: &str = "a declared request no longer knows how it is prepared";
 const WORKER: &str = "the parts of a worker no longer know the worker";
 const SOCKETS: &str = "the sockets and the events of an event loop have files of their own";

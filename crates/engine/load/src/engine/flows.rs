@@ -17,7 +17,6 @@ use super::phase::{Begin, Phase};
 use super::tally::FlowTally;
 use super::worker_number::WorkerNumber;
 use crate::plan::LoadPlan;
-use crate::target::Endpoint;
 
 /// How many bytes the bodies that all users keep may take, unless each keeps [`LEAST_BODY`].
 const MOST_KEPT: u64 = 1 << 30;
@@ -132,10 +131,7 @@ impl<'a> Flows<'a> {
                 random: worker.random(plan.load.seed.rotate_left(32)),
             }),
             longest_body: (MOST_KEPT / users.max(1)).clamp(LEAST_BODY, LONGEST_BODY),
-            server: match &plan.endpoint {
-                Endpoint::Tcp(address) => Some(address.ip()),
-                Endpoint::Unix(_) => None,
-            },
+            server: plan.endpoint.ip(),
             in_progress: 0,
         })
     }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
-use prony_traffic::{HttpVersion, HurlScenario, Keep, Scenario, Sources, Traffic};
+use prony_traffic::{HttpVersion, Keep, Scenario, Sources, Traffic};
 
 /// A step of a flow. A request of it has the path `/flow/ENTRY?row=R`, of the `R`th flow of all.
 #[derive(Clone, Copy)]
@@ -104,7 +104,7 @@ pub(super) fn flows_of(server: &str, steps: &[Step], http: HttpVersion) -> (Traf
     sources.set("yes", "true").unwrap();
     sources.set("word", "no-flag").unwrap();
     sources.add_counter("row", 0).unwrap();
-    let scenario = HurlScenario::new("steps.hurl", &text, sources).unwrap();
+    let scenario = Scenario::new("steps.hurl", &text, sources).unwrap();
     let scenario = Arc::new(Scenario::from(scenario));
     (Traffic::Scenario(scenario.clone(), http), Counts(scenario))
 }

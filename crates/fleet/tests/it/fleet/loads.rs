@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use prony_model::{Arrivals, Ended, LatencyHistogram, LoadShape, Outcome, Schedule, Seconds};
-use prony_traffic::{HttpVersion, HurlScenario, Sources, Traffic};
+use prony_traffic::{HttpVersion, Scenario, Sources, Traffic};
 
 use super::*;
 
@@ -65,7 +65,7 @@ fn the_next_load_continues_after_the_flows_of_the_last() {
     sources.set("host", &address.to_string()).unwrap();
     sources.add_counter("n", 0).unwrap();
     let flow = "GET http://{{host}}/{{n}}\nHTTP 200\n";
-    let scenario = HurlScenario::new("flow.hurl", flow, sources).unwrap();
+    let scenario = Scenario::new("flow.hurl", flow, sources).unwrap();
     let request = Traffic::flows_of(scenario, HttpVersion::Http1);
     let fleet = launch(3);
     for (load, event_loop) in [LOOPS, LOOPS].concat().into_iter().enumerate() {

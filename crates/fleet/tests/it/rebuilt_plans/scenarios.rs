@@ -5,7 +5,7 @@ use std::path::Path;
 
 use prony_run::{Files, PreparedRequest, Workload};
 use prony_testkit::table::rows;
-use prony_traffic::{HurlScenario, Secrets, Sources};
+use prony_traffic::{Scenario, Secrets, Sources};
 
 use super::*;
 
@@ -45,13 +45,13 @@ fn sources(host: &str, folder: &Path) -> Sources {
     sources
 }
 
-pub(super) fn hurl(server: &Recorder, folder: &Path) -> HurlScenario {
+pub(super) fn hurl(server: &Recorder, folder: &Path) -> Scenario {
     fs::write(folder.join("body.bin"), [0, 159, 146, 150]).unwrap();
     fs::write(folder.join("part.txt"), "ann").unwrap();
     let sources = sources(&server.address.to_string(), folder);
     let mut secrets = Secrets::default();
     secrets.add("ann");
-    HurlScenario::hiding(secrets, "flow.hurl", FLOW, sources).unwrap()
+    Scenario::hiding(secrets, "flow.hurl", FLOW, sources).unwrap()
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn files_that_cannot_be_known_before_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let text = "POST http://{{host}}/\nfile,{{item}};\nHTTP 200\n";
     let sources = sources(&server.address.to_string(), folder.path());
-    let scenario = HurlScenario::new("flow.hurl", text, sources).unwrap();
+    let scenario = Scenario::new("flow.hurl", text, sources).unwrap();
     let expected = "a Hurl file that names a file by a value that differs from flow to flow cannot be sent to other hosts";
     let refused = serde_json::to_string(&scenario).unwrap_err();
     assert_eq!(refused.to_string(), expected);

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use prony_manifest::nearest;
 use prony_model::Protocol;
 use prony_traffic::{
-    ALL_CODINGS, Accepted, Call, CallKind, Encode, HttpUrl, LONGEST_BODY, OneRequest, RequestParts,
-    RequestTemplate, Secrets, Sources, Template, Text, TextError, UrlError,
+    ALL_CODINGS, Accepted, Call, CallKind, Encode, HttpUrl, LONGEST_BODY, RequestParts,
+    RequestTemplate, Scenario, Secrets, Sources, Template, Text, TextError, UrlError,
 };
 use prony_traffic::{Scheme, Traffic};
 
@@ -260,12 +260,12 @@ impl PreparedHttp {
 }
 
 impl Differing {
-    fn at(&self, authority: &str, protocol: Protocol) -> Result<OneRequest, String> {
+    fn at(&self, authority: &str, protocol: Protocol) -> Result<Scenario, String> {
         let server = format!("{}://{authority}/", protocol.scheme());
         let server = server
             .parse()
             .map_err(|error: UrlError| error.to_string())?;
-        let request = OneRequest::new(Arc::clone(&self.template), server, &self.sources);
+        let request = Scenario::of_template(Arc::clone(&self.template), server, &self.sources);
         request.map_err(|error| error.to_string())
     }
 

@@ -16,6 +16,7 @@ use prony_traffic::Expected;
 use prony_traffic::expected::CountedDraws;
 
 use crate::files::{AssetError, Files};
+use crate::prepared_traffic::PreparedTraffic;
 use crate::request::{PrepareError, PreparedRequest};
 use crate::scenario::{PreparedScenario, ScenarioFault};
 use crate::workload::{Exchange, Workload, WorkloadKind};
@@ -24,21 +25,11 @@ use crate::workload::{Exchange, Workload, WorkloadKind};
 pub struct Task {
     pub workload: Workload,
     /// What is requested.
-    pub content: TaskContent,
+    pub traffic: PreparedTraffic,
+    /// The expected response; a Hurl file says itself what it expects.
+    pub expected: Option<Arc<Expected>>,
     /// How it is encrypted, if it is requested over TLS.
     pub tls: Option<TaskTls>,
-}
-
-/// What is requested, and what is expected.
-pub enum TaskContent {
-    /// One request, with other values each time if it has placeholders.
-    Request {
-        request: PreparedRequest,
-        /// Its expected response.
-        expected: Arc<Expected>,
-    },
-    /// The requests of a Hurl file, which says what it expects.
-    Scenario(PreparedScenario),
 }
 
 /// The two ends of the TLS of a workload.
@@ -78,25 +69,26 @@ impl Task {
         let protocol = workload.protocol();
         let tls = protocol.is_tls().then(|| TaskTls::new(protocol, layout));
         let values = workload.values.as_ref();
-        let content = match &workload.kind {
-            WorkloadKind::Request { request, response } => TaskContent::exchange(
-                Exchange {
+        let (traffic, expected) = match &workload.kind {
+            WorkloadKind::Request { request, response } => {
+                let exchange = Exchange {
                     id: &workload.id,
                     request,
                     values,
                     response,
-                },
-                files,
-            )?,
-            WorkloadKind::Scenario(scenario) => TaskContent::Scenario(PreparedScenario::new(
-                &workload.id,
-                scenario,
-                values,
-                files,
-            )?),
+                };
+                let prepared = PreparedRequest::new(exchange, files)?;
+                let expected = exchange.expected_of(&prepared, files)?;
+                (PreparedTraffic::Request(prepared), Some(expected.into()))
+            }
+            WorkloadKind::Scenario(scenario) => {
+                let prepared = PreparedScenario::new(&workload.id, scenario, values, files)?;
+                (PreparedTraffic::Scenario(prepared), None)
+            }
         };
         Ok(Self {
-            content,
+            traffic,
+            expected,
             tls: tls.transpose()?,
             workload: workload.clone(),
         })
@@ -104,52 +96,31 @@ impl Task {
 
     /// What looks like a placeholder in a request that has none.
     pub(super) fn placeholder_without_values(&self) -> Option<String> {
-        match &self.content {
-            TaskContent::Request { request, .. } if self.workload.values.is_none() => {
-                request.placeholder()
-            }
-            TaskContent::Request { .. } | TaskContent::Scenario(_) => None,
-        }
+        let request = self.traffic.request();
+        request
+            .filter(|_| self.workload.values.is_none())?
+            .placeholder()
     }
 
     /// What counts the lines that it draws at random; `None` if it draws none.
     pub(super) fn draws(&self) -> Option<CountedDraws> {
-        match &self.content {
-            TaskContent::Request { expected, .. } => expected.drawn_lines().map(CountedDraws::of),
-            TaskContent::Scenario(_) => None,
-        }
+        let lines = self.expected.as_ref()?.drawn_lines();
+        lines.map(CountedDraws::of)
     }
 
     /// Whether requests may have secrets that [`hide_secrets`](Self::hide_secrets) does not know.
     pub(crate) fn captures_secrets(&self) -> bool {
-        match &self.content {
-            TaskContent::Request { .. } => false,
-            TaskContent::Scenario(scenario) => scenario.captures_secrets(),
-        }
+        self.traffic.captures_secrets()
     }
 
     /// The text with `***` for every secret of its requests.
     pub(crate) fn hide_secrets(&self, text: &str) -> String {
-        let secrets = match &self.content {
-            TaskContent::Request { request, .. } => request.secrets(),
-            TaskContent::Scenario(scenario) => scenario.secrets(),
-        };
-        secrets.hide(text)
+        self.traffic.secrets().hide(text)
     }
 
     /// The same for an error text with lines of a log: long ones are cut afterwards, so that no half of a secret stays.
     pub fn hide_in_error(&self, text: &str) -> String {
         with_short_lines(&self.hide_secrets(text))
-    }
-}
-
-impl TaskContent {
-    fn exchange(exchange: Exchange<'_>, files: &Files) -> Result<Self, TaskError> {
-        let request = PreparedRequest::new(exchange, files)?;
-        Ok(Self::Request {
-            expected: exchange.expected_of(&request, files)?.into(),
-            request,
-        })
     }
 }
 
@@ -223,10 +194,11 @@ mod tests {
                     basic_auth = { user = \"ann\", password = \"swordfish\" }\n[response]\nstatus = 200\n";
         let workload: Workload = toml::from_str(text).unwrap();
         let files = Files::new("no/such/folder", "no/such/folder");
-        let content = TaskContent::exchange(workload.exchange().unwrap(), &files).unwrap();
+        let prepared = PreparedRequest::new(workload.exchange().unwrap(), &files).unwrap();
         let task = Task {
+            traffic: PreparedTraffic::Request(prepared),
+            expected: None,
             workload,
-            content,
             tls: None,
         };
         let mut hidden = Vec::new();

@@ -10,8 +10,8 @@ use prony_model::{
     WarmupResult, WrongResponse,
 };
 
-use super::bench::{Task, TaskContent};
-use crate::request::{DeclaredRequest, HttpRequest, PreparedHttp};
+use super::bench::Task;
+use crate::request::{DeclaredRequest, HttpRequest, PreparedHttp, PreparedRequest};
 use crate::workload::Workload;
 
 /// A tool that was busy for more than this share of its threads' time may have been the bottleneck; the load engine has
@@ -180,10 +180,7 @@ fn even_rate(schedule: &Schedule) -> Result<f64, &'static str> {
 /// # Errors
 /// What drivers do not support. This does not happen: such loads are not planned.
 pub(super) fn driver_load(task: &Task, spec: &LoadSpec, host: &str) -> Result<Load, DriveError> {
-    let prepared = match &task.content {
-        TaskContent::Request { request, .. } => request.http(),
-        TaskContent::Scenario(_) => None,
-    };
+    let prepared = task.traffic.request().and_then(PreparedRequest::http);
     load(&task.workload, spec, host, prepared).map_err(|what| DriveError::Unsupported(what.into()))
 }
 

@@ -6,7 +6,6 @@ mod bench;
 mod driven;
 mod event;
 mod explain;
-mod flows;
 mod generator;
 mod instructions;
 mod instrument;
@@ -44,7 +43,7 @@ use crate::suite::Suite;
 use runner::Runner;
 use session::Session;
 
-pub use bench::{Task, TaskContent, TaskError, Testbed, now};
+pub use bench::{Task, TaskError, Testbed, now};
 pub use driven::{DriverRun, cannot_drive, note as driver_note, under_load};
 pub use event::RunEvent;
 pub use explain::{ExplainPlan, ProfilePlan};

@@ -13,10 +13,10 @@ use prony_model::{
     Outcome, ProcessStart, Seconds, TrialRecord, TrialResult, WarmUp,
 };
 use prony_server::{Probe, Wrapper};
+use prony_traffic::Expected;
 use prony_traffic::expected::CountedDraws;
-use prony_traffic::{Expected, Traffic};
 
-use super::bench::{Task, TaskContent, Testbed, now};
+use super::bench::{Task, Testbed, now};
 use super::driven::{DriverRun, driver_load};
 use super::event::RunEvent;
 use super::generator::Generator;
@@ -384,31 +384,21 @@ impl Trial<'_> {
 
     /// A load of what is sent to a server, with the comparison of responses; `counted` compares them instead of the task.
     fn requests(&self, target: &Target, counted: Option<CountedDraws>) -> Result<LoadPlan, String> {
-        let address = target.address.into();
-        match &self.task.content {
-            TaskContent::Request { request, expected } => {
-                let (url, request) = request.encode(&target.authority)?;
-                let check = match counted {
-                    None => expected.clone(),
-                    draws => Arc::new(Expected {
-                        draws,
-                        ..Expected::clone(expected)
-                    }),
-                };
-                let choice = SampleChoice::AtRandom;
-                Ok(LoadPlan {
-                    sampling: Some(Sampling { check, choice }),
-                    ..LoadPlan::new(address, url, request)
-                })
-            }
-            TaskContent::Scenario(prepared) => {
-                let scenario = prepared.at(&target.authority);
-                let scenario = scenario.map_err(|error| error.to_string())?;
-                let url = scenario.server().as_str().to_owned();
-                let request = Traffic::flows_of(scenario, prepared.http());
-                Ok(LoadPlan::new(address, url, request))
-            }
-        }
+        let (url, traffic) = self.task.traffic.encode(&target.authority)?;
+        let sampling = self.task.expected.as_ref().map(|expected| Sampling {
+            check: match counted {
+                None => expected.clone(),
+                draws => Arc::new(Expected {
+                    draws,
+                    ..Expected::clone(expected)
+                }),
+            },
+            choice: SampleChoice::AtRandom,
+        });
+        Ok(LoadPlan {
+            sampling,
+            ..LoadPlan::new(target.address.into(), url, traffic)
+        })
     }
 
     pub(super) fn plan(

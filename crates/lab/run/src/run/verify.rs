@@ -5,17 +5,15 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use prony_load::{Conversation, EncodedTraffic, Endpoint};
+use prony_load::{Conversation, EncodedTraffic, Endpoint, ExchangeError, FlowFault};
 use prony_model::{VerifyResult, VerifyVerdict};
 use prony_server::{Logs, Next, Patience, Probe, Server, with_short_lines};
 use prony_traffic::Expected;
 use prony_traffic::expected::LineOf;
 use prony_traffic::{Mismatch, Response};
 
-use super::bench::{Task, TaskContent, Testbed};
-use super::flows::go_through;
+use super::bench::{Task, Testbed};
 use super::process::{Access, AccessError, Process, Target};
-use crate::request::PreparedRequest;
 use crate::response::{CONNECTIONS, DRAWS_PER_CONNECTION, Draws};
 
 /// How long one response may take while there is no load.
@@ -38,6 +36,8 @@ const UNAVAILABLE_CALL: &str = "14";
 const LOG_QUIET: Duration = Duration::from_millis(50);
 /// How often a logged workload is requested, to see that every request has its line.
 const LOGGED_REQUESTS: usize = 3;
+/// How long a flow may take while there is no load.
+const LONGEST_FLOW: Duration = Duration::from_secs(60);
 /// How long Prony requests lines that should be drawn at random, before it judges those it has.
 const LONGEST_DRAWING: Duration = Duration::from_secs(10);
 
@@ -278,15 +278,8 @@ fn request_task(
     timeout: Duration,
     interrupt: &AtomicBool,
 ) -> Result<(), Fault> {
-    match &task.content {
-        TaskContent::Request { request, expected } => {
-            let sent = SentRequest::new(target, request, expected, timeout)?;
-            sent.respond(&mut sent.converse()).map(drop)
-        }
-        TaskContent::Scenario(scenario) => {
-            go_through(scenario, target, 1, timeout, interrupt).map(drop)
-        }
-    }
+    let sent = Sent::new(target, task, timeout, interrupt)?;
+    sent.once(&mut sent.converse()).map(drop)
 }
 
 /// What verifying a workload took: all requests had the expected response.
@@ -359,24 +352,12 @@ fn verify_task(
     let before = (log_lines > 0).then(|| Lines::of(server));
     let target = server.target(task);
     let target = target.map_err(|error| Fault::NoResponse(error.to_string()))?;
-    let verified = match &task.content {
-        TaskContent::Request { request, expected } => {
-            let sent = SentRequest::new(&target, request, expected, RESPONSE_TIMEOUT)?;
-            match expected.drawn_lines() {
-                Some(lines) => sent.verify_draws(lines)?,
-                None => sent.verify_some(log_lines > 0)?,
-            }
-        }
-        TaskContent::Scenario(scenario) => {
-            let flows = REQUESTS as u32;
-            go_through(
-                scenario,
-                &target,
-                flows,
-                RESPONSE_TIMEOUT,
-                &testbed.interrupt,
-            )?
-        }
+    let sent = Sent::new(&target, task, RESPONSE_TIMEOUT, &testbed.interrupt)?;
+    let drawn = task.expected.as_ref();
+    let drawn = drawn.and_then(|expected| Some((expected, expected.drawn_lines()?)));
+    let verified = match drawn {
+        Some((expected, lines)) => sent.verify_draws(expected, lines)?,
+        None => sent.verify_some(log_lines > 0)?,
     };
     if keep_alive && task.workload.protocol().is_http1() && !verified.kept_open {
         return Err(not_kept_open().into());
@@ -388,59 +369,113 @@ fn verify_task(
     }
 }
 
-/// A request as it is sent to a server, and its expected response.
-struct SentRequest<'a> {
+/// What a task sends to a server.
+struct Sent<'a> {
     target: &'a Target,
-    request: &'a PreparedRequest,
-    expected: &'a Expected,
+    task: &'a Task,
     endpoint: Endpoint,
-    sent: EncodedTraffic<'static>,
+    encoded: EncodedTraffic<'static>,
     /// How long a response may take.
     timeout: Duration,
+    interrupt: &'a AtomicBool,
 }
 
-impl<'a> SentRequest<'a> {
+impl<'a> Sent<'a> {
     fn new(
         target: &'a Target,
-        request: &'a PreparedRequest,
-        expected: &'a Expected,
+        task: &'a Task,
         timeout: Duration,
+        interrupt: &'a AtomicBool,
     ) -> Result<Self, Fault> {
-        let encoded = request.encode(&target.authority);
-        let (_, traffic) = encoded.map_err(Fault::NoResponse)?;
-        let sent = EncodedTraffic::owning(traffic);
+        let traffic = task.traffic.encode(&target.authority);
+        let (_, traffic) = traffic.map_err(Fault::NoResponse)?;
+        let encoded = EncodedTraffic::owning(traffic);
         Ok(Self {
             target,
-            request,
-            expected,
+            task,
             endpoint: target.address.into(),
-            sent: sent.map_err(|error| Fault::NoResponse(error.to_string()))?,
+            encoded: encoded.map_err(|error| Fault::NoResponse(error.to_string()))?,
             timeout,
+            interrupt,
         })
     }
 
     fn converse(&self) -> Conversation<'_> {
         let client = self.target.client.as_ref();
-        Conversation::new(&self.endpoint, &self.sent, client, self.timeout)
+        Conversation::new(&self.endpoint, &self.encoded, client, self.timeout)
+    }
+
+    /// Sends the request, or those of one flow, and returns how many that were.
+    fn once(&self, conversation: &mut Conversation<'_>) -> Result<usize, Fault> {
+        match &self.task.expected {
+            Some(expected) => self.respond(conversation, expected).map(|_| 1),
+            None => {
+                let until = Instant::now() + LONGEST_FLOW;
+                let went = conversation.flow(until, self.interrupt);
+                went.map_err(|fault| self.fault_of(fault))
+            }
+        }
     }
 
     /// The expected response.
-    fn respond(&self, conversation: &mut Conversation<'_>) -> Result<Response, Fault> {
-        let response = conversation.request().map_err(|error| {
-            let explained = self.target.explain(&error);
-            Fault::NoResponse(self.request.secrets().hide(&explained))
-        })?;
-        let checked = self.expected.check(&response);
+    fn respond(
+        &self,
+        conversation: &mut Conversation<'_>,
+        expected: &Expected,
+    ) -> Result<Response, Fault> {
+        let response = conversation.request();
+        let response = response.map_err(|error| Fault::NoResponse(self.explained(&error)))?;
+        let checked = expected.check(&response);
         checked.map_err(|mismatch| Fault::of(mismatch, &response))?;
         Ok(response)
     }
 
-    /// Sends a few requests over one connection.
+    fn explained(&self, error: &ExchangeError) -> String {
+        self.task.hide_secrets(&self.target.explain(error))
+    }
+
+    /// Why a flow did not reach its end, with the name of the request.
+    fn fault_of(&self, fault: FlowFault) -> Fault {
+        let file = self.task.traffic.file();
+        match fault {
+            FlowFault::Unfinished => Fault::NoResponse(format!(
+                "a flow through {file} did not end within {} s",
+                LONGEST_FLOW.as_secs()
+            )),
+            FlowFault::NoRequest(received) => Fault::Wrong(Mismatch {
+                expected: format!(
+                    "responses with the values that {file} needs for its next request"
+                ),
+                received,
+            }),
+            FlowFault::Exchange { entry, error } => {
+                Fault::NoResponse(format!("{entry}: {}", self.explained(&error)))
+            }
+            FlowFault::Rejected {
+                entry,
+                status,
+                rejection,
+            } => {
+                let mismatch = Mismatch {
+                    expected: format!("a response to {entry} as in {file}"),
+                    received: rejection.detail,
+                };
+                if is_unavailable(status) {
+                    Fault::Unavailable(mismatch)
+                } else {
+                    Fault::Wrong(mismatch)
+                }
+            }
+        }
+    }
+
+    /// Sends the request, or a flow, a few times over one connection.
     fn verify_some(&self, is_logged: bool) -> Result<Verified, Fault> {
-        let requests = if is_logged { LOGGED_REQUESTS } else { REQUESTS };
+        let times = if is_logged { LOGGED_REQUESTS } else { REQUESTS };
         let mut conversation = self.converse();
-        for _ in 0..requests {
-            self.respond(&mut conversation)?;
+        let mut requests = 0;
+        for _ in 0..times {
+            requests += self.once(&mut conversation)?;
         }
         Ok(Verified {
             requests,
@@ -451,9 +486,9 @@ impl<'a> SentRequest<'a> {
     /// Sends many requests over several connections, and tests which lines were drawn. If the server keeps the first
     /// connection open, the others run in parallel: some servers take 40 ms per response on a connection (Nagle's
     /// algorithm).
-    fn verify_draws(&self, lines: &LineOf) -> Result<Verified, Fault> {
+    fn verify_draws(&self, expected: &Expected, lines: &LineOf) -> Result<Verified, Fault> {
         let deadline = Instant::now() + LONGEST_DRAWING;
-        let draw = || self.draw(deadline);
+        let draw = || self.draw(expected, deadline);
         let mut drawn = vec![draw()?];
         let others = CONNECTIONS - 1;
         if drawn[0].kept_open {
@@ -479,12 +514,12 @@ impl<'a> SentRequest<'a> {
         })
     }
 
-    fn draw(&self, deadline: Instant) -> Result<Drawn, Fault> {
+    fn draw(&self, expected: &Expected, deadline: Instant) -> Result<Drawn, Fault> {
         let mut conversation = self.converse();
         let mut drawn = Vec::with_capacity(DRAWS_PER_CONNECTION);
         while drawn.len() < DRAWS_PER_CONNECTION && Instant::now() < deadline {
-            let response = self.respond(&mut conversation)?;
-            drawn.extend(self.expected.line(&response));
+            let response = self.respond(&mut conversation, expected)?;
+            drawn.extend(expected.line(&response));
         }
         Ok(Drawn {
             lines: drawn,

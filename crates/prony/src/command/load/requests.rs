@@ -11,8 +11,8 @@ use prony_load::Sampling;
 use prony_load::tls::TlsSettings;
 use prony_present::words::plural;
 use prony_traffic::{
-    HttpUrl, HttpVersion, HurlScenario, Order, RequestFile, RequestFileError, RequestParts,
-    RequestSet, Traffic, UrlError,
+    HttpUrl, HttpVersion, Order, RequestFile, RequestFileError, RequestParts, RequestSet, Scenario,
+    Traffic, UrlError,
 };
 
 use super::call::{CallArguments, Undefined};
@@ -104,12 +104,23 @@ impl Requests {
     }
 
     /// Those of a scenario in this file.
-    pub(super) fn of_scenario(scenario: HurlScenario, file: &str) -> Self {
-        let entries = plural(scenario.entries().len(), "request");
-        let (server, connection) = (scenario.server().clone(), scenario.connection());
+    pub(super) fn of_scenario(scenario: Scenario, file: &str) -> Self {
+        let server = scenario.server().clone();
         let url = server.as_str().to_owned();
+        let traffic = Traffic::flows_of(scenario, HttpVersion::Http1);
+        Self::new(traffic, server, url).described_by(file)
+    }
+
+    /// What a scenario says of itself; `file` is the name of a Hurl file.
+    pub(super) fn described_by(self, file: &str) -> Self {
+        let Some(scenario) = self.traffic.scenario() else {
+            return self;
+        };
+        let connection = scenario.connection();
+        let flows = self.traffic.flows().map(|flows| flows.entries().len());
         Self {
-            described: Some(format!("{entries} of {file} in each flow")),
+            described: flows
+                .map(|count| format!("{} of {file} in each flow", plural(count, "request"))),
             are_random: scenario.is_random(),
             version: match connection {
                 _ if connection.http2 => Some(HttpVersion::Http2),
@@ -117,7 +128,7 @@ impl Requests {
                 _ => None,
             },
             is_insecure: connection.insecure,
-            ..Self::new(Traffic::flows_of(scenario, HttpVersion::Http1), server, url)
+            ..self
         }
     }
 

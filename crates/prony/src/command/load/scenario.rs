@@ -4,7 +4,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use prony_traffic::{HurlScenario, RandomRange, Sources, SourcesError, read_hurl_file};
+use prony_traffic::{RandomRange, Scenario, Sources, SourcesError, read_hurl_file};
 
 use super::requests::Requests;
 use crate::arguments;
@@ -78,7 +78,7 @@ impl ScenarioArguments {
             .parent()
             .filter(|folder| !folder.as_os_str().is_empty());
         sources.set_folder(folder.unwrap_or(Path::new(".")).to_path_buf());
-        let scenario = HurlScenario::new(&name, &text, sources).map_err(usage)?;
+        let scenario = Scenario::new(&name, &text, sources).map_err(usage)?;
         Ok(Requests::of_scenario(scenario, &name))
     }
 

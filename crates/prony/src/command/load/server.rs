@@ -13,9 +13,7 @@ use prony_manifest::nearest;
 use prony_model::{CpuAssignment, Protocol};
 use prony_present::words;
 use prony_run::Workload;
-use prony_run::run::{
-    Access, Process, Task, TaskContent, Testbed, prepare, start_ready, tls_settings,
-};
+use prony_run::run::{Access, Process, Task, Testbed, prepare, start_ready, tls_settings};
 use prony_server::{MANIFEST_FILE, Origin, SelectError, Server};
 use prony_traffic::HttpUrl;
 
@@ -239,24 +237,13 @@ fn requests(task: &Task, authority: &str) -> Result<Requests, Box<dyn Error>> {
     let protocol = task.workload.protocol();
     // Connections go there whatever host the requests name.
     let server: HttpUrl = format!("{}://{authority}/", protocol.scheme()).parse()?;
-    let requests = match &task.content {
-        TaskContent::Request { request, expected } => {
-            let (url, traffic) = request.encode(authority)?;
-            Requests {
-                are_random: request.is_random(),
-                sampling: Some(Sampling {
-                    check: expected.clone(),
-                    choice: SampleChoice::AtRandom,
-                }),
-                ..Requests::new(traffic, server, url)
-            }
-        }
-        TaskContent::Scenario(prepared) => Requests {
-            server,
-            ..Requests::of_scenario(prepared.at(authority)?, prepared.file())
-        },
-    };
+    let (url, traffic) = task.traffic.encode(authority)?;
+    let requests = Requests::new(traffic, server, url).described_by(task.traffic.file());
     Ok(Requests {
+        sampling: task.expected.clone().map(|check| Sampling {
+            check,
+            choice: SampleChoice::AtRandom,
+        }),
         version: requests.version.or(Some(protocol.into())),
         ..requests
     })

@@ -1,9 +1,10 @@
 //! Flows of a scenario over real connections. What they do by time is tested in `engine/tests/flows.rs`.
 
 use std::io::Write;
-use std::time::Duration;
+use std::sync::atomic::AtomicBool;
+use std::time::{Duration, Instant};
 
-use prony_load::{Conversation, EncodedTraffic, EventLoopChoice, LoadPlan};
+use prony_load::{Conversation, EncodedTraffic, EventLoopChoice, FlowFault, LoadPlan};
 use prony_model::{Flows, LoadResult, Outcome};
 use prony_traffic::{HttpVersion, Keep};
 
@@ -123,16 +124,24 @@ fn a_reset_ends_the_flow_and_the_next_one_begins_with_the_first_entry(event_loop
 }
 
 #[test]
-fn a_conversation_refuses_flows() {
+fn a_conversation_goes_through_flows() {
     let server = ScriptedServer::hello();
     let url = format!("http://{}/", server.address());
     let (request, _) = flows_of(&url, &[Step::GET; 3], HttpVersion::Http1);
     let endpoint = server.address().into();
     let sent = EncodedTraffic::of(&request).unwrap();
     let mut conversation = Conversation::new(&endpoint, &sent, None, Duration::from_secs(30));
-    let error = conversation.request().unwrap_err();
-    assert_eq!(error.to_string(), "a flow of several requests needs a load");
-    assert_eq!((conversation.connections(), server.requests()), (0, 0));
+    let until = Instant::now() + Duration::from_secs(30);
+    for flows in 1..=2 {
+        let requests = conversation.flow(until, &AtomicBool::new(false));
+        assert_eq!(requests.unwrap(), 3);
+        assert_eq!(
+            (conversation.connections(), server.requests()),
+            (1, 3 * flows)
+        );
+    }
+    let stopped = conversation.flow(until, &AtomicBool::new(true));
+    assert!(matches!(stopped, Err(FlowFault::Unfinished)), "{stopped:?}");
 }
 
 fn long_body() -> ScriptedServer {

@@ -14,23 +14,23 @@ use std::path::Path;
 use std::time::Duration;
 
 use prony_traffic::{
-    Collect, FlowShare, HttpVersion, HurlScenario, Keep, Rejection, Reply, ScenarioRequest,
-    Sources, SourcesError, Turn, User,
+    Collect, FlowShare, HttpVersion, Keep, Rejection, Reply, Scenario, ScenarioRequest, Sources,
+    SourcesError, Turn, User,
 };
 
 /// The start of every file: its server, `http://a`.
 const FILE: &str = "test.hurl";
 
-fn scenario_of(text: &str, sources: Sources) -> HurlScenario {
-    HurlScenario::new(FILE, text, sources).unwrap_or_else(|error| panic!("{error}\n{text}"))
+fn scenario_of(text: &str, sources: Sources) -> Scenario {
+    Scenario::new(FILE, text, sources).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
-fn scenario(text: &str) -> HurlScenario {
+fn scenario(text: &str) -> Scenario {
     scenario_of(text, Sources::default())
 }
 
 /// With constants.
-fn scenario_with(text: &str, variables: &[(&str, &str)]) -> HurlScenario {
+fn scenario_with(text: &str, variables: &[(&str, &str)]) -> Scenario {
     let mut variables = variables.iter();
     let set = |it: &mut Sources| variables.try_for_each(|(name, value)| it.set(name, value));
     scenario_of(text, sources(set))
@@ -50,7 +50,7 @@ fn sources(add: impl FnOnce(&mut Sources) -> Result<(), SourcesError>) -> Source
 
 /// Why a file is refused.
 fn refusal(text: &str, sources: Sources) -> String {
-    match HurlScenario::new(FILE, text, sources) {
+    match Scenario::new(FILE, text, sources) {
         Ok(_) => panic!("accepted: {text}"),
         Err(error) => error.to_string(),
     }
@@ -169,16 +169,16 @@ struct Client<'a> {
 }
 
 impl<'a> Client<'a> {
-    fn of(scenario: &'a HurlScenario) -> Self {
+    fn of(scenario: &'a Scenario) -> Self {
         Self::seeded(scenario, 1)
     }
 
     /// The scenario lives as long as the test program.
-    fn new(scenario: HurlScenario) -> Self {
+    fn new(scenario: Scenario) -> Self {
         Self::of(Box::leak(Box::new(scenario)))
     }
 
-    fn seeded(scenario: &'a HurlScenario, seed: u64) -> Self {
+    fn seeded(scenario: &'a Scenario, seed: u64) -> Self {
         let mut user = scenario.user(seed, FlowShare::ALL);
         user.begin();
         Self {

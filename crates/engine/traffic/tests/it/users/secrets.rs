@@ -2,7 +2,7 @@
 
 use prony_testkit::table::rows;
 use prony_testkit::{contains, lacks};
-use prony_traffic::{HurlScenario, Secrets, Sources};
+use prony_traffic::{Scenario, Secrets, Sources};
 
 use crate::users::{Client, Given, client, refusal, scenario_of, sources};
 
@@ -78,7 +78,7 @@ fn a_part_of_a_variable_is_hidden_if_it_is_a_given_secret() {
     let mut secrets = Secrets::default();
     secrets.add("swordfish");
     let sources = secret(&["Bearer swordfish"]);
-    let scenario = HurlScenario::hiding(secrets, "a.hurl", ECHO, sources).unwrap();
+    let scenario = Scenario::hiding(secrets, "a.hurl", ECHO, sources).unwrap();
     let reason = Client::new(scenario).rejects("200 + body: c3dvcmRmaXNo swordfish");
     contains(&reason, "<*** ***>");
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use prony_testkit::table::rows;
-use prony_traffic::{FlowShare, HurlScenario, RandomRange, Sources, SourcesError, User};
+use prony_traffic::{FlowShare, RandomRange, Scenario, Sources, SourcesError, User};
 
 use crate::users::{Client, Given, client_with, paths, scenario_of, sources};
 
@@ -17,7 +17,7 @@ fn paths_of(mut user: User<'_>, flows: usize) -> Vec<String> {
     (0..flows).map(path).collect()
 }
 
-fn paths_of_agent(scenario: &HurlScenario, share: FlowShare, flows: usize) -> Vec<String> {
+fn paths_of_agent(scenario: &Scenario, share: FlowShare, flows: usize) -> Vec<String> {
     paths_of(scenario.user(1, share), flows)
 }
 

@@ -3,7 +3,7 @@
 use prony_load::segments_of;
 use prony_model::{CostFigure, CostUnit};
 
-use super::super::bench::{Task, TaskContent};
+use super::super::bench::Task;
 use super::super::process::Process;
 use super::super::verify::{RESPONSE_TIMEOUT, settle_quiet};
 
@@ -17,7 +17,7 @@ pub(super) fn segments(
     server: &mut Process,
     unit: CostUnit,
 ) -> Result<Vec<(CostFigure, f64)>, String> {
-    let TaskContent::Request { request, .. } = &task.content else {
+    let Some(request) = task.traffic.request() else {
         return Ok(Vec::new());
     };
     let target = server.target(task).map_err(|error| error.to_string())?;
