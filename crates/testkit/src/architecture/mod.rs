@@ -21,34 +21,10 @@ struct Exception {
 }
 
 /// This list may only become shorter.
-const EXCEPTIONS: [Exception; 8] = [
+const EXCEPTIONS: [Exception; 2] = [
     Exception {
         place: "crates/lab/run/src/request/mod.rs",
         until: REQUESTS,
-    },
-    Exception {
-        place: "crates/engine/load/src/engine/worker/",
-        until: WORKER,
-    },
-    Exception {
-        place: "crates/engine/load/src/engine/event_loop/mod.rs",
-        until: SOCKETS,
-    },
-    Exception {
-        place: "crates/engine/load/src/engine/stage_rows.rs",
-        until: STAGES,
-    },
-    Exception {
-        place: "crates/engine/load/src/tls/mod.rs",
-        until: TLS,
-    },
-    Exception {
-        place: "crates/engine/load/src/wire/h2/mod.rs",
-        until: FAULTS,
-    },
-    Exception {
-        place: "crates/engine/load/src/wire/mod.rs",
-        until: FAULTS,
     },
     Exception {
         place: "crates/lab/run/src/run/",
@@ -56,11 +32,6 @@ const EXCEPTIONS: [Exception; 8] = [
     },
 ];
 const REQUESTS: &str = "a declared request no longer knows how it is prepared";
-const WORKER: &str = "the parts of a worker no longer know the worker";
-const SOCKETS: &str = "the sockets and the events of an event loop have files of their own";
-const STAGES: &str = "what is counted in a stage has a file of its own";
-const TLS: &str = "the versions, the offer and the errors of TLS have files of their own";
-const FAULTS: &str = "the faults of a wire have files of their own";
 const RUNNER: &str = "what the parts of a run have in common is a type of its own";
 
 fn root() -> &'static Path {

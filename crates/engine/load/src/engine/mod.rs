@@ -42,18 +42,19 @@ use prony_kernel::ThrottleMeter;
 use prony_model::{LoadResult, LoadShape};
 
 use clock::{Clock, nanoseconds};
-use event_loop::{EventLoop, LONG_BODY};
+use event_loop::{EventLoop, FirstEventLoop, LONG_BODY};
 pub(crate) use event_loop::{Mode, socket_for};
 use flows::Flows;
 use judge::Judge;
 use pacer::{Batched, Closed, ClosedUser, OpenUser, Pacer, Rate, SharedBudget, Users};
-pub use part::{ForeignPart, PartResult, Start};
+pub use part::{ForeignPart, PartResult};
 pub use progress::Progress;
 use progress::WorkerProgress;
 use prony_traffic::{HttpVersion, RequestError, Traffic};
 pub use records::{Recording, Records};
 use request_mix::RequestMix;
 pub use result::assemble;
+pub use start_line::Start;
 use start_line::{Place, StartLine};
 use tcp_events::HostEvents;
 use worker::{Arrivals, Connections, Ledger, Share, Shared, Worker, WorkerResult};
@@ -343,12 +344,6 @@ struct Unwired<'a, 'p> {
     arrivals: Arrivals<'a>,
     ledger: Ledger<'a>,
     place: Place<'p>,
-}
-
-struct FirstEventLoop {
-    io: EventLoop,
-    /// After how many responses the worker [chooses](Worker::choose_event_loop) again.
-    chooses_after: Option<u64>,
 }
 
 impl<'a, 'p> Unwired<'a, 'p> {

@@ -1,8 +1,7 @@
 //! One agent's part of a load: what its workers counted, in a form that other processes read.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::AtomicBool;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use prony_kernel::CounterValues;
 use prony_model::{Ended, Outcomes, Scheduling, Throttled};
@@ -10,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::clock::{Nanoseconds, seconds};
 use super::encoded::{Encoded, MOST_COUNTED, possibly_scheduled, possibly_throttled, some_seconds};
+use super::event_loop::EventLoopName;
 use super::phase::{DueTime, PhaseResult};
 use super::silence::Silences;
 use super::stage_rows::StageEnds;
@@ -20,13 +20,6 @@ use super::worker::{ConnectionCounts, WorkerResult};
 use super::worker_number::share_of_agent;
 use crate::plan::LoadPlan;
 use crate::wire::tls::Agreement;
-
-/// When a part of a load begins.
-pub trait Start: Sync {
-    /// Called once, when the part is prepared and its connections are open (if its shape needs them), on a thread of its
-    /// own. Waits until the instant is known; `None` if the load is not to begin, as when `interrupt` is set.
-    fn at(&self, interrupt: &AtomicBool) -> Option<Instant>;
-}
 
 /// What one agent counted. It holds whole histograms, so parts can be merged exactly, and takes some kilobytes.
 #[derive(Debug, Serialize, Deserialize)]
@@ -93,13 +86,6 @@ pub(super) struct PartCost {
 pub(super) struct CounterPart {
     pub(super) cycles: u64,
     pub(super) instructions: u64,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum EventLoopName {
-    Epoll,
-    IoUring,
 }
 
 /// Why a result cannot be that of an agent of the load.
@@ -341,15 +327,6 @@ impl PartCost {
     pub(super) fn event_loop(&self) -> String {
         let names: Vec<&str> = self.event_loops.iter().map(|it| it.as_str()).collect();
         names.join(" and ")
-    }
-}
-
-impl EventLoopName {
-    pub(super) fn as_str(self) -> &'static str {
-        match self {
-            Self::Epoll => "epoll",
-            Self::IoUring => "io_uring",
-        }
     }
 }
 

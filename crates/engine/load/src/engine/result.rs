@@ -59,7 +59,7 @@ pub fn assemble(plan: &LoadPlan, parts: &[PartResult]) -> LoadResult {
         events: plan.load.events.then(|| events(&tally.events, 0.0)),
         streams: held_streams(plan, &measured),
         flows: flows(plan, &measured),
-        stages: stage_rows::results(plan, measured.due.nanoseconds(), tally),
+        stages: stage_rows::results(plan, measured.due.nanoseconds(), tally.counted_stages()),
         statuses: tally.statuses(),
         rpc_statuses: tally.rpc_statuses.clone(),
         latency_ns: tally.latency.summary(),

@@ -5,7 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use super::clock::{Nanoseconds, seconds};
 use super::encoded::Latencies;
-use super::tally::Tally;
 use crate::plan::LoadPlan;
 
 /// The most stages with figures of their own: each takes a histogram on every thread.
@@ -79,7 +78,11 @@ impl<H: Latencies> StageTally<H> {
 }
 
 /// The stages that began while requests were due, which was for that long.
-pub(super) fn results(plan: &LoadPlan, due: Nanoseconds, tally: &Tally) -> Vec<StageResult> {
+pub(super) fn results(
+    plan: &LoadPlan,
+    due: Nanoseconds,
+    counted: &[StageTally],
+) -> Vec<StageResult> {
     let ends = StageEnds::of(plan).0;
     let begins = std::iter::once(0).chain(ends.iter().copied());
     let began = stages(plan).iter().zip(begins).zip(&ends);
@@ -88,7 +91,7 @@ pub(super) fn results(plan: &LoadPlan, due: Nanoseconds, tally: &Tally) -> Vec<S
     began
         .enumerate()
         .map(|(number, ((stage, begin), end))| {
-            let counted = tally.counted_stages().get(number).unwrap_or(&none);
+            let counted = counted.get(number).unwrap_or(&none);
             let throughput = Throughput {
                 completed: counted.completed,
                 seconds: seconds((*end).min(due) - begin),

@@ -3,9 +3,16 @@
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::thread::{self, Thread};
+use std::time::Instant;
 
 use super::clock::{Clock, Nanoseconds};
-use super::part::Start;
+
+/// When a part of a load begins.
+pub trait Start: Sync {
+    /// Called once, when the part is prepared and its connections are open (if its shape needs them), on a thread of its
+    /// own. Waits until the instant is known; `None` if the load is not to begin, as when `interrupt` is set.
+    fn at(&self, interrupt: &AtomicBool) -> Option<Instant>;
+}
 
 /// Where workers wait for one another. Each takes a [`Place`] before it does anything that may fail.
 #[derive(Debug)]

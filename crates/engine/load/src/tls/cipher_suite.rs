@@ -4,7 +4,8 @@ use prony_manifest::UnknownName;
 use rustls::crypto::ring;
 use rustls::{CipherSuite, SupportedCipherSuite};
 
-use super::{TlsError, TlsVersion, Versions};
+use super::error::TlsError;
+use super::offer::{TlsVersion, Versions};
 
 struct Names {
     suite: CipherSuite,

@@ -8,9 +8,12 @@ use rustls::client::danger::ServerCertVerifier;
 use rustls::client::{ClientConfig, Resumption, WebPkiServerVerifier};
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::{SupportedProtocolVersion, version};
 use serde::{Deserialize, Serialize};
 
-use super::{Offer, TlsClient, TlsError, Versions, cipher_suite, verifier};
+use super::error::TlsError;
+use super::offer::{Offer, TlsVersion, Versions};
+use super::{cipher_suite, verifier};
 
 /// [`TlsSettings`](super::TlsSettings) for one host, with the contents of their files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,6 +42,36 @@ pub(super) struct IdentityParts {
     certificates: Vec<Base64>,
     key: Base64,
 }
+
+/// What all connections of a load have in common.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(try_from = "TlsParts", into = "TlsParts")]
+pub struct TlsClient {
+    pub(super) config: Arc<ClientConfig>,
+    pub(super) server_name: ServerName<'static>,
+    pub(super) parts: Arc<TlsParts>,
+}
+
+impl TlsClient {
+    /// The configuration for the connections that follow one another in one place: they alone share sessions, so that
+    /// who resumes what depends on no other connection.
+    pub(crate) fn config_of_one_place(&self) -> Arc<ClientConfig> {
+        if !self.parts.resumes {
+            return self.config.clone();
+        }
+        let mut config = ClientConfig::clone(&self.config);
+        config.resumption = Resumption::in_memory_sessions(SESSIONS);
+        Arc::new(config)
+    }
+
+    /// The name that the server's certificate must have.
+    pub(crate) fn server_name(&self) -> &ServerName<'static> {
+        &self.server_name
+    }
+}
+
+/// How many sessions to keep for a place.
+const SESSIONS: usize = 8;
 
 /// Why parts do not make a client.
 #[derive(Debug, thiserror::Error)]
@@ -76,7 +109,7 @@ impl TlsParts {
         let name = self.server_name.split('%').next().unwrap_or_default();
         let name = ServerName::try_from(name.to_owned());
         let server_name = name.map_err(|_| TlsError::ServerName(self.server_name.clone()))?;
-        let versions = self.versions.supported()?;
+        let versions = supported(self.versions)?;
         let provider = Arc::new(CryptoProvider {
             cipher_suites: cipher_suite::chosen(&self.cipher_suites, self.versions)?,
             ..ring::default_provider()
@@ -159,6 +192,21 @@ impl IdentityParts {
         let key = PrivateKeyDer::try_from(self.key.0.clone());
         key.map_err(|reason| PartsError::Identity(rustls::Error::General(reason.to_owned())))
     }
+}
+
+fn supported(versions: Versions) -> Result<Vec<&'static SupportedProtocolVersion>, TlsError> {
+    let all = [
+        (TlsVersion::Tls13, &version::TLS13),
+        (TlsVersion::Tls12, &version::TLS12),
+    ];
+    let included = all
+        .into_iter()
+        .filter(|(version, _)| versions.include(*version));
+    let supported: Vec<_> = included.map(|(_, supported)| supported).collect();
+    if supported.is_empty() {
+        return Err(TlsError::NoVersion(versions));
+    }
+    Ok(supported)
 }
 
 fn encoded(certificates: &[CertificateDer<'_>]) -> Vec<Base64> {

@@ -8,7 +8,7 @@ use prony_model::without_mark;
 use rustls::pki_types::pem::{self, PemObject};
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 
-use super::TlsError;
+use super::error::TlsError;
 
 /// The longest PEM file that Prony reads. All of a machine's root certificates are some 250 KiB.
 pub const LONGEST_PEM_FILE: u64 = 8 << 20;
@@ -42,7 +42,10 @@ fn read(file: &Path) -> Result<Vec<u8>, TlsError> {
     let mut start = opened.take(LONGEST_PEM_FILE + 1);
     start.read_to_end(&mut text).map_err(unreadable)?;
     if text.len() as u64 > LONGEST_PEM_FILE {
-        return Err(TlsError::TooLong { file: file.into() });
+        return Err(TlsError::TooLong {
+            file: file.into(),
+            most_bytes: LONGEST_PEM_FILE,
+        });
     }
     if memchr::memmem::find(&text, b"-----BEGIN ").is_none() {
         return Err(TlsError::NotPem { file: file.into() });

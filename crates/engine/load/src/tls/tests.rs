@@ -2,6 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
@@ -12,6 +13,8 @@ use prony_traffic::{HttpUrl, HttpVersion, RequestParts};
 use rustls::crypto::{CipherSuiteCommon, CryptoProvider, GetRandomFailed, SecureRandom, ring};
 use rustls::version::TLS12;
 use rustls::{ServerConfig, ServerConnection, StreamOwned, SupportedCipherSuite, Tls12CipherSuite};
+
+use rustls::client::{ClientConfig, Resumption};
 
 use super::*;
 use crate::wire::tls::Failure;

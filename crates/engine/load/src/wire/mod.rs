@@ -1,5 +1,7 @@
 //! Sans-IO wires: a wire turns bytes into responses and never touches a socket.
 
+mod decimal;
+mod fault;
 mod first_bytes;
 pub mod grpc;
 pub mod h1;
@@ -7,9 +9,9 @@ pub mod h2;
 pub mod sse;
 pub mod tls;
 
+pub use fault::Fault;
 pub use first_bytes::OtherProtocol;
 use h1::Ignore;
-use prony_model::Outcome;
 use prony_traffic::{Collect, ScenarioRequest};
 
 /// The client's side of one connection.
@@ -230,41 +232,4 @@ pub struct Which {
     pub number: usize,
     /// Whether it is the last one on its connection, and says so.
     pub last: bool,
-}
-
-/// Why there will be no response on a connection.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Fault {
-    #[error(transparent)]
-    H1(#[from] h1::Malformed),
-    #[error(transparent)]
-    Http2(#[from] h2::Malformed),
-    #[error(transparent)]
-    Grpc(#[from] grpc::Malformed),
-    #[error(transparent)]
-    Tls(#[from] tls::Failure),
-    #[error("the server {0}")]
-    Ended(String),
-}
-
-impl Fault {
-    /// The outcome of a request that ends with it.
-    pub fn outcome(&self) -> Outcome {
-        match self {
-            Self::Ended(_) => Outcome::Reset,
-            Self::Tls(_) => Outcome::TlsFailure,
-            Self::H1(_) | Self::Http2(_) | Self::Grpc(_) => Outcome::Malformed,
-        }
-    }
-}
-
-/// A 64-bit number in decimal digits and nothing else.
-fn decimal(digits: &[u8]) -> Option<u64> {
-    if digits.is_empty() {
-        return None;
-    }
-    digits.iter().try_fold(0u64, |number, &digit| {
-        let digit = digit.is_ascii_digit().then(|| u64::from(digit - b'0'))?;
-        number.checked_mul(10)?.checked_add(digit)
-    })
 }

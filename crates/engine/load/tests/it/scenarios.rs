@@ -105,6 +105,6 @@ pub(super) fn flows_of(server: &str, steps: &[Step], http: HttpVersion) -> (Traf
     sources.set("word", "no-flag").unwrap();
     sources.add_counter("row", 0).unwrap();
     let scenario = Scenario::new("steps.hurl", &text, sources).unwrap();
-    let scenario = Arc::new(Scenario::from(scenario));
+    let scenario = Arc::new(scenario);
     (Traffic::Scenario(scenario.clone(), http), Counts(scenario))
 }

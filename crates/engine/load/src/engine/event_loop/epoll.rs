@@ -13,10 +13,8 @@ use rustix::event::Timespec;
 use rustix::event::epoll::{self, EventFlags};
 use socket2::Socket;
 
-use super::{
-    Chunk, ChunkBytes, LARGE_LOOK, Mode, SMALL_LOOK, SocketEvent, WORTH_SKIPPING, errno_of,
-    socket_for,
-};
+use super::event::{Chunk, ChunkBytes, SocketEvent};
+use super::socket::{LARGE_LOOK, Mode, SMALL_LOOK, WORTH_SKIPPING, errno_of, socket_for};
 use crate::engine::clock::Nanoseconds;
 use crate::target::Endpoint;
 

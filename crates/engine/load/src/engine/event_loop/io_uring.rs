@@ -7,10 +7,9 @@ use std::time::Duration;
 use nix::errno::Errno;
 use prony_kernel::{Completion, LONGEST_SKIP, Receive, Ring, RingSettings};
 
-use super::{
-    Chunk, ChunkBytes, Epoll, LARGE_LOOK, Mode, SMALL_LOOK, SocketEvent, WORTH_SKIPPING, errno_of,
-    socket_for,
-};
+use super::epoll::Epoll;
+use super::event::{Chunk, ChunkBytes, SocketEvent};
+use super::socket::{LARGE_LOOK, Mode, SMALL_LOOK, WORTH_SKIPPING, errno_of, socket_for};
 use crate::engine::clock::Nanoseconds;
 use crate::target::Endpoint;
 

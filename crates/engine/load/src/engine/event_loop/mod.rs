@@ -4,57 +4,47 @@
 //! that was opened there last.
 
 mod epoll;
+mod event;
 mod io_uring;
+mod socket;
 
 use std::io;
 use std::net::SocketAddr;
 
 use nix::errno::Errno;
-use nix::sys::socket::setsockopt;
-use nix::sys::socket::sockopt::IpBindAddressNoPort;
-use prony_kernel::Chunk as RingBuffer;
-use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use serde::{Deserialize, Serialize};
 
 use epoll::Epoll;
+pub(super) use event::ChunkBytes;
+pub(super) use event::{Chunk, SocketEvent};
 use io_uring::IoUring;
+pub(crate) use socket::{Mode, socket_for};
 
 use super::clock::Nanoseconds;
-use super::part::EventLoopName;
 #[cfg(test)]
 use super::tests::simulated::SimulatedServer;
 use crate::target::Endpoint;
 
-/// Something that happened to a connection.
-#[derive(Debug)]
-pub(super) enum SocketEvent {
-    /// The attempt to connect has ended.
-    Connected(Result<(), Errno>),
-    /// There is room again for what [`EventLoop::send`] did not take.
-    Writable,
-    /// Received bytes. The loop pauses until [`EventLoop::read_on`].
-    Received(Chunk),
-    /// How many bytes arrived and were thrown away. The loop pauses until [`EventLoop::read_on`].
-    Skipped(u64),
-    /// The server has closed the connection: nothing follows.
-    Closed,
-    /// The connection broke.
-    Broken(Errno),
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum EventLoopName {
+    Epoll,
+    IoUring,
 }
 
-/// Received bytes, in a buffer of the loop. Drop it before the loop reads on.
-#[derive(Debug)]
-pub(super) struct Chunk {
-    pub(super) bytes: ChunkBytes,
-    /// Whether more has arrived behind it: after the last response that is due, that can only be the server's close or
-    /// unexpected bytes.
-    pub(super) more_follows: bool,
+impl EventLoopName {
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Epoll => "epoll",
+            Self::IoUring => "io_uring",
+        }
+    }
 }
 
-#[derive(Debug)]
-pub(super) enum ChunkBytes {
-    /// How many bytes, at the start of the buffer that all connections of an [`Epoll`] share.
-    Shared(usize),
-    OfRing(RingBuffer),
+pub(super) struct FirstEventLoop {
+    pub(super) io: EventLoop,
+    /// After how many responses the worker [chooses](super::worker::Connections) again.
+    pub(super) chooses_after: Option<u64>,
 }
 
 /// Owns the sockets of one worker.
@@ -177,50 +167,3 @@ impl EventLoop {
 
 /// Bodies from this length on, in bytes, cost less over epoll.
 pub(super) const LONG_BODY: u64 = 32 * 1024;
-/// Enough for the head of a response; the rest of a long body is thrown away unread.
-const SMALL_LOOK: usize = 4 * 1024;
-const LARGE_LOOK: usize = 64 * 1024;
-/// Bodies from this length on, in bytes, are cheaper to throw away in the kernel than to copy.
-const WORTH_SKIPPING: u64 = 8 * 1024;
-
-/// How a socket waits.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mode {
-    /// For io_uring, which would otherwise give up instead of waiting.
-    Blocking,
-    Nonblocking,
-}
-
-/// A socket for a connection to `endpoint`, bound to the local address `source` if given, and the address to connect it
-/// to.
-pub(crate) fn socket_for(
-    endpoint: &Endpoint,
-    source: Option<SocketAddr>,
-    mode: Mode,
-) -> io::Result<(Socket, SockAddr)> {
-    let kind = match mode {
-        Mode::Blocking => Type::STREAM.cloexec(),
-        Mode::Nonblocking => Type::STREAM.cloexec().nonblocking(),
-    };
-    match endpoint {
-        Endpoint::Tcp(address) => {
-            let domain = Domain::for_address(*address);
-            let socket = Socket::new(domain, kind, Some(Protocol::TCP))?;
-            socket.set_tcp_nodelay(true)?;
-            if let Some(source) = source {
-                // Let the connect choose the port: then the same port can serve connections to different servers.
-                setsockopt(&socket, IpBindAddressNoPort, &true)?;
-                socket.bind(&source.into())?;
-            }
-            Ok((socket, SockAddr::from(*address)))
-        }
-        Endpoint::Unix(path) => {
-            let socket = Socket::new(Domain::UNIX, kind, None)?;
-            Ok((socket, SockAddr::unix(path)?))
-        }
-    }
-}
-
-fn errno_of(error: &io::Error) -> Errno {
-    error.raw_os_error().map_or(Errno::EIO, Errno::from_raw)
-}

@@ -1,8 +1,8 @@
 //! When the requests of a worker begin.
 
-use super::BEGIN_AT_ONCE;
 use super::connections::Connections;
 use super::idle::Idle;
+use super::shared::BEGIN_AT_ONCE;
 use crate::engine::clock::{Nanoseconds, Timetable};
 use crate::engine::connection::Activity;
 use crate::engine::flows::Step;

@@ -4,7 +4,7 @@
 //! ones only if waiting for a busy one takes longer than opening one, and few at a time: hundreds at once, above all over
 //! TLS, would be a load of their own, which delays the requests that they are for.
 
-use super::BEGIN_AT_ONCE;
+use super::shared::BEGIN_AT_ONCE;
 use crate::engine::clock::Nanoseconds;
 
 /// Requests may wait this long without another connection, however fast one is set up: accepting it costs the server time.

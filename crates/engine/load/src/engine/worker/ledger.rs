@@ -5,6 +5,7 @@ use std::fmt::Display;
 use prony_model::{Ended, Outcome, Seconds};
 
 use super::deadlines::TimeLimits;
+use super::shared::{Share, Shared};
 use crate::engine::clock::{Clock, Nanoseconds};
 use crate::engine::connection::{Connection, InFlight};
 use crate::engine::cost::CostMeter;
@@ -65,8 +66,8 @@ pub(in crate::engine) struct Figures {
 
 impl<'a> Ledger<'a> {
     pub(in crate::engine) fn new(
-        shared: &super::Shared<'a>,
-        share: super::Share,
+        shared: &Shared<'a>,
+        share: Share,
         flows: Option<Flows<'a>>,
         judge: Judge<'a>,
     ) -> Self {

@@ -7,33 +7,28 @@ mod growth;
 mod idle;
 mod ledger;
 mod receiving;
+mod shared;
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use nix::errno::Errno;
 use prony_model::Ended;
-use serde::{Deserialize, Serialize};
 
 pub(super) use self::arrivals::Arrivals;
 pub(super) use self::connections::Connections;
 pub(super) use self::ledger::{Figures, Ledger};
-use super::clock::{Clock, Nanoseconds};
+use self::shared::BEGIN_AT_ONCE;
+pub(super) use self::shared::{ConnectionCounts, Share, Shared};
+use super::clock::Nanoseconds;
+use super::event_loop::EventLoopName;
 use super::flows::Flows;
-use super::part::EventLoopName;
-use super::progress::WorkerProgress;
-use super::records::Recording;
 use super::start_line::{Begin, Place};
-use crate::plan::LoadPlan;
-use crate::request::EncodedTraffic;
 use crate::wire::Wire;
 use crate::wire::tls::Agreement;
 
 /// How long it may take to notice an interrupt, or the end of a load that waits for nothing.
 const LONGEST_WAIT: Nanoseconds = 10_000_000;
-/// How many users or arrivals begin before those that have begun get their turn: otherwise thousands of connections
-/// would overrun the server's queue, and each would seem to take as long as all.
-const BEGIN_AT_ONCE: usize = 64;
 /// How long a schedule waits for its initial connections.
 const LONGEST_CONNECTING: Nanoseconds = 2_000_000_000;
 /// The clock is read again after this many events, so none is off by more than a microsecond or two.
@@ -52,69 +47,6 @@ pub(super) struct WorkerResult {
     pub(super) event_loop: EventLoopName,
     /// How long after the start it began.
     pub(super) start_lag: Nanoseconds,
-}
-
-/// How connections fared, warm-up included.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
-pub(super) struct ConnectionCounts {
-    pub(super) opened: u64,
-    /// How many of these replaced a lost or used-up connection.
-    pub(super) reconnects: u64,
-    /// Requests sent again, because the server had ended their connection or had not processed them.
-    pub(super) resent: u64,
-    /// Waits for a local port.
-    pub(super) port_waits: u64,
-    /// The most connections of the load that were open at a time.
-    pub(super) most: u64,
-    /// Streams that were open at the end.
-    pub(super) streams_at_end: u64,
-    /// Flows that users of a scenario have begun.
-    pub(super) flows_begun: u64,
-}
-
-impl ConnectionCounts {
-    /// Adds the counts of another worker or agent.
-    pub(super) fn merge(&mut self, other: &Self) {
-        for (mine, theirs) in [
-            (&mut self.opened, other.opened),
-            (&mut self.reconnects, other.reconnects),
-            (&mut self.resent, other.resent),
-            (&mut self.port_waits, other.port_waits),
-            (&mut self.most, other.most),
-            (&mut self.streams_at_end, other.streams_at_end),
-            (&mut self.flows_begun, other.flows_begun),
-        ] {
-            *mine = mine.saturating_add(theirs);
-        }
-    }
-}
-
-/// What a worker shares with the rest of the process.
-pub(super) struct Shared<'a> {
-    pub(super) plan: &'a LoadPlan,
-    /// What the plan sends, encoded.
-    pub(super) sent: &'a EncodedTraffic<'a>,
-    pub(super) clock: Clock,
-    pub(super) interrupt: &'a AtomicBool,
-    pub(super) progress: &'a WorkerProgress,
-    pub(super) recording: Recording,
-}
-
-/// One worker's share of the connections.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Share {
-    /// The initial number.
-    pub(super) connections: usize,
-    pub(super) most_connections: usize,
-    /// Streams beside them.
-    pub(super) streams: usize,
-}
-
-impl Share {
-    /// How many connections there may be at a time.
-    pub(super) fn slots(&self) -> usize {
-        self.most_connections + self.streams
-    }
 }
 
 /// Drives the connections of one thread through the load.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use memchr::{memchr, memchr2};
 
 use super::Malformed;
-use crate::wire::decimal;
+use crate::wire::decimal::decimal;
 
 /// A line of a field section.
 pub(super) enum FieldLine<'a> {

@@ -2,11 +2,7 @@
 
 use prony_http::{FRAME_HEADER, Frame, Kind, flag};
 
-use super::Malformed;
-
-/// The longest header block in bytes, including the headers of its frames, so that endless empty frames are too long as
-/// well.
-pub const MAX_BLOCK: usize = 64 * 1024;
+use super::malformed::{MAX_BLOCK, Malformed};
 
 /// A header block whose end has not arrived.
 #[derive(Debug, Default)]

@@ -3,7 +3,7 @@
 use super::Malformed;
 use super::hpack::{Decoder, Fields, HpackError};
 use super::request::CONNECTION_FIELDS;
-use crate::wire::decimal;
+use crate::wire::decimal::decimal;
 use crate::wire::grpc::is_grpc;
 
 /// What a list of fields means for reading the response.

@@ -5,7 +5,7 @@ use prony_http::{DEFAULT_WINDOW, MAX_FRAME, SETTING, Setting, encode_settings, r
 
 use super::Malformed;
 use super::flow::ReceiveWindow;
-use super::header_block::MAX_BLOCK;
+use super::malformed::MAX_BLOCK;
 
 /// The settings that the client sends first. The sizes of the HPACK table and of frames stay at their defaults.
 pub(super) fn client() -> [[u8; SETTING]; 3] {
