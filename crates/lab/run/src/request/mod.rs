@@ -1,6 +1,7 @@
 //! The requests of workloads.
 
 mod body;
+mod encoded_body;
 mod prepared;
 #[cfg(test)]
 mod tests;

@@ -10,6 +10,7 @@ use super::instrument::NoInstrument;
 use super::rounds::TrialRunner;
 use super::server_pool::{Key, Running, ServerPool};
 use super::session::Session;
+use super::trial::Trial;
 use crate::plan::{TrialAttempt, Warming};
 
 /// Starts servers, loads them, and stores the results.
@@ -86,7 +87,7 @@ impl TrialRunner for Runner<'_> {
         }
         let key = (attempt.trial.server.clone(), attempt.measure);
         let (kept, process) = self.take_kept(attempt, &key);
-        let trial = session.trial(attempt, process)?;
+        let trial = Trial::of(self.session, attempt, process)?;
         let (record, running) = trial.run(kept, &mut NoInstrument)?;
         if let Some(running) = running {
             self.keep_or_stop(attempt, key, &record, running);

@@ -3,17 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
-use prony_model::ProcessStart;
-use prony_server::Wrapper;
 use prony_store::Store;
 
-use super::RunRequest;
 use super::bench::{Task, Testbed};
 use super::event::RunEvent;
-use super::instructions::{Counter, TrialRequests};
+use super::instructions::counter::Counter;
+use super::instructions::counting::TrialRequests;
 use super::process::Access;
-use super::trial::Trial;
-use crate::plan::TrialAttempt;
+use super::request::RunRequest;
 
 /// What is measured, where the results go, and who gets to know of it.
 pub(super) struct Session<'a> {
@@ -65,46 +62,5 @@ impl<'a> Session<'a> {
     pub(super) fn task(&self, workload: &str) -> Option<&Task> {
         let mut tasks = self.request.tasks.iter();
         tasks.find(|task| task.workload.id == workload)
-    }
-
-    /// An attempt at a trial; `process` says which process it uses of a server that Prony starts. `None` if there is no
-    /// such workload.
-    pub(super) fn trial<'s>(
-        &'s self,
-        attempt: &'s TrialAttempt,
-        process: ProcessStart,
-    ) -> Option<Trial<'s>> {
-        // Only servers that were verified are planned.
-        let access = &self.access[&attempt.trial.server];
-        Some(Trial {
-            session: self,
-            access,
-            task: self.task(&attempt.trial.workload)?,
-            attempt,
-            load: attempt.load(),
-            driver: self.request.driver.as_ref(),
-            wrapper: None,
-            process: match access {
-                Access::Start(_) => process,
-                Access::Outside(_) => ProcessStart::Outside,
-            },
-            is_silent: false,
-        })
-    }
-
-    /// A load that explains a server: of Prony's own engine, without reports of its progress. `wrapper` runs the server's
-    /// command.
-    pub(super) fn explaining_trial<'s>(
-        &'s self,
-        attempt: &'s TrialAttempt,
-        process: ProcessStart,
-        wrapper: Option<&'s Wrapper>,
-    ) -> Option<Trial<'s>> {
-        Some(Trial {
-            driver: None,
-            wrapper,
-            is_silent: true,
-            ..self.trial(attempt, process)?
-        })
     }
 }

@@ -20,7 +20,7 @@ use super::bench::{Task, Testbed, now};
 use super::driven::{DriverRun, driver_load};
 use super::event::RunEvent;
 use super::generator::Generator;
-use super::instructions::LONGEST_LOAD;
+use super::instructions::counter::LONGEST_LOAD;
 use super::instrument::Instrument;
 use super::process::{Access, Process, Target};
 use super::sampling::{Meter, Metered};
@@ -65,6 +65,49 @@ pub(super) enum Stop {
 
 pub(super) fn load_failed(error: impl Display) -> Stop {
     Stop::Failed(FailureKind::Load, error.to_string())
+}
+
+impl<'a> Trial<'a> {
+    /// An attempt at a trial; `process` says which process it uses of a server that Prony starts. `None` if there is no
+    /// such workload.
+    pub(super) fn of(
+        session: &'a Session<'a>,
+        attempt: &'a TrialAttempt,
+        process: ProcessStart,
+    ) -> Option<Self> {
+        // Only servers that were verified are planned.
+        let access = &session.access[&attempt.trial.server];
+        Some(Self {
+            session,
+            access,
+            task: session.task(&attempt.trial.workload)?,
+            attempt,
+            load: attempt.load(),
+            driver: session.request.driver.as_ref(),
+            wrapper: None,
+            process: match access {
+                Access::Start(_) => process,
+                Access::Outside(_) => ProcessStart::Outside,
+            },
+            is_silent: false,
+        })
+    }
+
+    /// A load that explains a server: of Prony's own engine, without reports of its progress. `wrapper` runs the server's
+    /// command.
+    pub(super) fn explaining(
+        session: &'a Session<'a>,
+        attempt: &'a TrialAttempt,
+        process: ProcessStart,
+        wrapper: Option<&'a Wrapper>,
+    ) -> Option<Self> {
+        Some(Self {
+            driver: None,
+            wrapper,
+            is_silent: true,
+            ..Self::of(session, attempt, process)?
+        })
+    }
 }
 
 impl Trial<'_> {

@@ -1,23 +1,9 @@
 //! What a load cost its server, for each request or event.
 
-use prony_model::{CostFigure, CostUnit, Measurement, Outcome};
+use prony_model::{CostFigure, CostUnit, Measurement};
 
 use super::instruments::Counters;
-
-/// How many requests or events of a load were ok, warm-up included; `None` if none was.
-pub(super) fn units(measurement: &Measurement, unit: CostUnit) -> Option<f64> {
-    let completed = measurement.completed();
-    let units = match (unit, &measurement.load.events) {
-        (CostUnit::Request, _) => completed,
-        // Those of the warm-up are not counted, so they are taken to be as many for each response.
-        (CostUnit::Event, Some(events)) => match measurement.load.outcomes[Outcome::Ok] {
-            0 => 0.0,
-            ok => completed * events.count as f64 / ok as f64,
-        },
-        (CostUnit::Event, None) => 0.0,
-    };
-    (units > 0.0).then_some(units)
-}
+use super::units::units;
 
 /// The cost under a load that nothing but counters watched.
 pub(super) fn plain_cost(

@@ -5,8 +5,8 @@ use prony_insight::trace::{Activity, SystemCalls, Traced, Used, is_write};
 use prony_model::{CostFigure, CostRound, CostUnit, Measurement, Unavailable};
 use prony_server::ProcessTree;
 
-use super::cost::units;
-use super::{ProfilePlan, unavailable};
+use super::plan::ProfilePlan;
+use super::units::units;
 use crate::run::instrument::Instrument;
 use crate::run::process::Process;
 
@@ -72,6 +72,15 @@ fn visible(server: &Process, what: &str) -> Result<ProcessTree, Unavailable> {
     let invisible = "Prony cannot see the server's processes";
     let tree = server.tree();
     tree.ok_or_else(|| unavailable(what, invisible.to_owned()))
+}
+
+/// What could not be measured, with no advice that would help.
+pub(super) fn unavailable(what: &str, why: String) -> Unavailable {
+    Unavailable {
+        what: what.to_owned(),
+        why,
+        remedy: None,
+    }
 }
 
 /// What was measured; otherwise notes what is unavailable.

@@ -10,7 +10,7 @@ use prony_load::{Batch, Batches};
 use prony_model::CountedBatches;
 
 use super::super::process::Process;
-use super::Counter;
+use super::counter::Counter;
 use super::warm_up::WarmUp;
 
 /// The requests of a batch that follows the warm-up and is not counted: an emulator translates the server's code once more.

@@ -3,28 +3,28 @@
 //! The requests are always those of a closed loop: a warm-up of a fixed number, then a fixed number that counts, with a
 //! pause before each. Rates and latencies of such a load mean nothing.
 
-mod counting;
+pub(super) mod counter;
+pub(super) mod counting;
 mod warm_up;
 
 use std::path::Path;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use prony_insight::instructions::{Emulator, Function, Messages, NODE_OPTIONS, settings};
-use prony_kernel::TreeCounters;
+use prony_insight::instructions::{Function, Messages, settings};
 use prony_model::{
-    CountedBy, Ended, FunctionInstructions, LoadResult, Measurement, Outcome, Seconds,
-    UnemulatedCost, UserInstructions,
+    Ended, FunctionInstructions, LoadResult, Measurement, Outcome, Seconds, UnemulatedCost,
+    UserInstructions,
 };
-use prony_server::{ProgramOptions, Wrapper, WrapperVariable};
 
 use super::instrument::NoInstrument;
 use super::process::{Access, Process};
 use super::server_pool::Running;
 use super::trial::{Loaded, Stop, Trial, load_failed};
 use super::verify::settle_quiet;
-pub(super) use counting::TrialRequests;
-use counting::{BatchCounts, BatchTotals, Batched, Counting};
+pub use counter::Counter;
+use counter::{LONGEST_LOAD, node_options};
+use counting::{BatchCounts, BatchTotals, Batched, Counting, TrialRequests};
 use warm_up::{WarmUp, next_batch};
 
 /// An emulator makes a server start slower by about this factor.
@@ -37,63 +37,8 @@ const UNEMULATED_TIME: Duration = Duration::from_millis(400);
 /// requests without the emulator.
 const WARM_UP_SHARE: f64 = 0.5;
 const COUNTED_SHARE: f64 = 0.7;
-/// How long a load may take: it has a number of requests and no end in time.
-pub(super) const LONGEST_LOAD: Duration = Duration::from_secs(300);
 /// The most functions in a record.
 const MOST_FUNCTIONS: usize = 200;
-
-/// What counts instructions on this machine.
-#[derive(Clone, Debug)]
-pub enum Counter {
-    /// The processor.
-    Counters,
-    Emulator(Emulator),
-}
-
-impl Counter {
-    /// The processor's counters if the machine has any, otherwise the emulator.
-    ///
-    /// # Errors
-    /// If the machine has no counters, and the emulator is not installed; the text says how to install it.
-    pub fn find() -> Result<Self, String> {
-        if TreeCounters::are_available_in_user_mode() {
-            return Ok(Self::Counters);
-        }
-        Emulator::find().map(Self::Emulator).map_err(|error| {
-            let install = prony_server::install_line("valgrind");
-            let install = install.unwrap_or_else(|| "https://valgrind.org".to_owned());
-            format!(
-                "this machine has no hardware counters that Prony may read, and {error}; to install it: {install}"
-            )
-        })
-    }
-
-    fn recorded(&self) -> CountedBy {
-        match self {
-            Self::Counters => CountedBy::Counters,
-            Self::Emulator(emulator) => CountedBy::Emulator {
-                version: emulator.version().to_owned(),
-            },
-        }
-    }
-
-    /// What runs a server's command so that its instructions can be counted.
-    fn wrapper(&self, messages: &Messages) -> Wrapper {
-        let variable = |setting: &prony_insight::instructions::Setting| WrapperVariable {
-            name: setting.name.to_owned(),
-            value: setting.value.to_owned(),
-            separator: setting.separator,
-        };
-        Wrapper {
-            before: match self {
-                Self::Counters => Vec::new(),
-                Self::Emulator(emulator) => emulator.before(Wrapper::FOLDER, messages),
-            },
-            options: vec![node_options()],
-            env: settings().iter().map(variable).collect(),
-        }
-    }
-}
 
 /// Programs that compile code while they run it.
 const COMPILING: [&str; 15] = [
@@ -112,13 +57,6 @@ pub fn limits_of_counting(command: &[String]) -> Option<String> {
              frameworks) may not show; a longer --budget warms the server up longer, and --by time compares CPU time"
         )
     })
-}
-
-fn node_options() -> ProgramOptions {
-    ProgramOptions {
-        program: "node".to_owned(),
-        options: NODE_OPTIONS.map(str::to_owned).into(),
-    }
 }
 
 impl Trial<'_> {
