@@ -61,12 +61,8 @@ impl ExpectedBody {
         let schema = schema.map(|schema| schema.read(workload, files));
         Ok(BodyRules {
             content: content.transpose()?,
-            size: self.size,
-            json: self.json.clone(),
-            json_path: self.json_path.clone(),
             schema: schema.transpose()?,
-            matches: self.matches.clone(),
-            contains: self.contains.clone(),
+            ..self.rules.clone()
         })
     }
 }

@@ -14,7 +14,7 @@ use crate::scenario::DeclaredScenario;
 use crate::values::DeclaredValues;
 
 /// What to request of a server, and what to expect.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(try_from = "WorkloadFields")]
 pub struct Workload {
     /// The name of its file, without `.toml`.
@@ -35,7 +35,7 @@ pub struct Workload {
 }
 
 /// What a workload requests.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 #[expect(
     clippy::large_enum_variant,
     reason = "there are few, and most are the large one"
@@ -225,7 +225,7 @@ impl Workload {
 }
 
 /// All workloads, by id.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Workloads(BTreeMap<String, Workload>);
 
 impl Workloads {

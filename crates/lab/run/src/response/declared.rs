@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use prony_traffic::Json;
-use prony_traffic::expected::{Amount, PathRule, PathTests, Pattern};
+use prony_traffic::expected::{Amount, BodyRules, PathRule, PathTests, Pattern};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
@@ -12,7 +12,7 @@ use crate::message::{Message, MessageStream};
 use crate::one_or_more::OneOrMore;
 
 /// The expected response.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DeclaredResponse {
     /// The status code, or several of which each is right.
@@ -73,23 +73,15 @@ impl<'de> Deserialize<'de> for Status {
 }
 
 /// The expected body: what it is, or rules that it follows, or both.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(try_from = "BodyFields")]
 pub struct ExpectedBody {
     /// The whole of it.
     pub content: Option<ExpectedContent>,
-    /// A JSON value that it equals.
-    pub json: Option<Json>,
-    /// What JSONPaths select in it.
-    pub json_path: Vec<PathRule>,
     /// A JSON Schema that it satisfies.
     pub schema: Option<SchemaSource>,
-    /// Regular expressions that match somewhere in it.
-    pub matches: Vec<Pattern>,
-    /// Texts that occur in it.
-    pub contains: Vec<String>,
-    /// How many bytes it has.
-    pub size: Option<Amount>,
+    /// The rules that need no file.
+    pub rules: BodyRules,
 }
 
 /// The whole expected body.
@@ -167,17 +159,20 @@ impl TryFrom<BodyFields> for ExpectedBody {
                 "`{one}` and `{other}` both say what the whole body is; keep one"
             ));
         }
-        let rules = fields.json_path.into_iter();
+        let paths = fields.json_path.into_iter();
         let body = Self {
             content: contents.pop().map(|(_, content)| content),
-            json: fields.json,
-            json_path: rules
-                .map(|(path, tests)| PathRule::new(path, tests))
-                .collect::<Result<_, _>>()?,
             schema: fields.schema,
-            matches: list(fields.matches),
-            contains: list(fields.contains),
-            size: fields.size,
+            rules: BodyRules {
+                json: fields.json,
+                json_path: paths
+                    .map(|(path, tests)| PathRule::new(path, tests))
+                    .collect::<Result<_, _>>()?,
+                matches: list(fields.matches),
+                contains: list(fields.contains),
+                size: fields.size,
+                ..BodyRules::default()
+            },
         };
         if body == Self::default() {
             Err("the expected body is empty; write for example `{ contains = \"text\" }`, or leave `body` out".into())
