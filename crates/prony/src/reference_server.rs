@@ -1,7 +1,7 @@
 //! The reference server as a process of its own, under its supervisor.
 
 use std::error::Error;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use prony_server::{
     Built, Certificate, FreePorts, Launch, Layout, Probe, ProcessTree, RunningServer,
     SupervisorProgram, Word, bring_up, with_short_lines,
 };
-use prony_traffic::{HttpUrl, RequestParts};
+use prony_traffic::{HttpUrl, RequestParts, Response};
 
 /// How long its start may take.
 const READY_TIME: Duration = Duration::from_secs(20);
@@ -63,11 +63,8 @@ impl ReferenceServers {
         if let Some(freeze) = &serving.freeze {
             run.extend(["--freeze".to_owned(), freeze.to_string()]);
         }
-        let probe = if serving.freeze.is_some() || serving.tls {
-            listens
-        } else {
-            responds
-        };
+        let only_listens = serving.freeze.is_some() || serving.tls;
+        let probe = if only_listens { listens } else { responds };
         let certificate = serving.tls.then(|| Certificate::of(&self.layout));
         let launch = Launch {
             certificate: certificate.transpose()?,
@@ -115,19 +112,25 @@ impl Drop for ReferenceServer {
 }
 
 fn responds(address: SocketAddr) -> Probe {
-    let url = format!("http://{address}/hello").parse::<HttpUrl>();
-    let request = url
-        .ok()
-        .and_then(|url| RequestParts::new("GET", &url, &[], b"").ok());
-    match request.map(|request| exchange(&address.into(), &request.into(), None, PROBE_TIME)) {
-        Some(Ok(_)) => Probe::Right,
-        Some(Err(error)) => Probe::NotYet(error.to_string()),
-        None => Probe::NotYet("the request is invalid".to_owned()),
-    }
+    let exchanged = || -> Result<Response, Box<dyn Error>> {
+        let url: HttpUrl = format!("http://{address}/hello").parse()?;
+        let request = RequestParts::new("GET", &url, &[], b"")?;
+        Ok(exchange(
+            &address.into(),
+            &request.into(),
+            None,
+            PROBE_TIME,
+        )?)
+    };
+    probed(exchanged())
 }
 
 fn listens(address: SocketAddr) -> Probe {
-    match std::net::TcpStream::connect_timeout(&address, PROBE_TIME) {
+    probed(TcpStream::connect_timeout(&address, PROBE_TIME))
+}
+
+fn probed<T>(result: Result<T, impl ToString>) -> Probe {
+    match result {
         Ok(_) => Probe::Right,
         Err(error) => Probe::NotYet(error.to_string()),
     }

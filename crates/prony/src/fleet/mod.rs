@@ -192,14 +192,18 @@ impl FleetPlan {
 
 /// How many CPUs the agent has that has the fewest, if agents on the same host share theirs.
 fn least_cpus(hosts: &[Host]) -> usize {
-    let mut agents: BTreeMap<&str, usize> = BTreeMap::new();
-    for host in hosts {
-        *agents.entry(&host.name).or_default() += 1;
-    }
+    let agents = agents_by_host(hosts.iter().map(|host| host.name.as_str()));
     let each = hosts
         .iter()
         .map(|host| host.cpus / agents[host.name.as_str()]);
     each.min().unwrap_or(1).max(1)
+}
+
+/// How many agents each host has, given the host of each.
+fn agents_by_host<'a>(hosts: impl Iterator<Item = &'a str>) -> BTreeMap<&'a str, usize> {
+    let mut counts = BTreeMap::new();
+    hosts.for_each(|host| *counts.entry(host).or_default() += 1);
+    counts
 }
 
 /// Whether a host is another one on each host.
@@ -232,8 +236,7 @@ const LONGEST_NAME: usize = 63;
 
 /// `2 on node-a, node-b and node-c`, with as many names as fit a line.
 fn hosts_in_words<'a>(hosts: impl Iterator<Item = &'a str>) -> String {
-    let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
-    hosts.for_each(|host| *counts.entry(host).or_default() += 1);
+    let counts = agents_by_host(hosts);
     let more = counts.len().saturating_sub(MOST_NAMED);
     let named = counts.iter().take(MOST_NAMED).map(|(host, count)| {
         let host = cut(host, LONGEST_NAME);

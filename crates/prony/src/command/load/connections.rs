@@ -125,18 +125,14 @@ impl ConnectionArguments {
 
 /// Checks that each source address can reach the server.
 fn check_families(sources: &[IpAddr], endpoint: &Endpoint) -> Result<(), String> {
-    let Endpoint::Tcp(server) = endpoint else {
-        return Ok(());
-    };
-    match sources
-        .iter()
-        .find(|address| address.is_ipv4() != server.is_ipv4())
+    if let Endpoint::Tcp(server) = endpoint
+        && let Some(address) = sources.iter().find(|it| it.is_ipv4() != server.is_ipv4())
     {
-        Some(address) => Err(format!(
+        return Err(format!(
             "--source {address} cannot reach {server}: one is an IPv4 address and the other is not"
-        )),
-        None => Ok(()),
+        ));
     }
+    Ok(())
 }
 
 /// One thread for each given CPU, else for half of the CPUs, since a server on this machine needs some; fewer if a quota

@@ -33,7 +33,7 @@ pub(super) use self::output::Document;
 use self::output::OutputArguments;
 use self::ready_load::ReadyLoad;
 use self::server::ReadyServer;
-use self::wanted::Wanted;
+use self::wanted::{Sent, Wanted};
 use crate::exit::{INTERRUPTED, Outcome, interrupt_on_signals, usage};
 use crate::fleet::Loads;
 use crate::result_file::{self, ResultFile};
@@ -50,7 +50,7 @@ pub(super) fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let target = arguments.target(project)?;
     let wanted = Wanted::read(arguments, project, &target)?;
     let outlets = arguments.telemetry.open()?;
-    let Some((requests, server)) = target.ready(&wanted, &interrupt)? else {
+    let Some(Sent { requests, server }) = target.ready(&wanted, &interrupt)? else {
         return Ok(ExitCode::from(INTERRUPTED));
     };
     // What the server says.

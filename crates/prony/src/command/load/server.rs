@@ -13,7 +13,7 @@ use prony_manifest::nearest;
 use prony_model::{CpuAssignment, Protocol};
 use prony_present::words;
 use prony_run::Workload;
-use prony_run::run::{Access, Process, Task, Testbed, prepare, start_ready, tls_settings};
+use prony_run::run::{Access, Process, Task, prepare, start_ready, tls_settings};
 use prony_server::{MANIFEST_FILE, Origin, SelectError, Server};
 use prony_traffic::HttpUrl;
 
@@ -123,21 +123,13 @@ impl ServerArguments {
         let workload = self.workload(project, server)?;
         let task = Task::new(workload, &project.layout)?;
         let id = project::run_id("load");
-        let testbed = self
+        let layout = &project.layout;
+        let mut testbed = self
             .building
-            .testbed(&project.layout, cpus.clone(), &id, interrupt)?;
-        let testbed = match (&server.origin, fleet) {
-            (Origin::Started(_), Some(fleet)) => Testbed {
-                host: fleet.server_host()?,
-                ..testbed
-            },
-            _ => testbed,
-        };
-        let say = |line: &str| {
-            if !live.is_quiet() {
-                errln!("{line}");
-            }
-        };
+            .testbed(layout, cpus.clone(), &id, interrupt)?;
+        if let (Origin::Started(_), Some(fleet)) = (&server.origin, fleet) {
+            testbed.host = fleet.server_host()?;
+        }
         let mut say_what_is_built = run_progress::say_what_is_built(None);
         let prepared = prepare(&testbed, &[server], &mut |event| {
             if !live.is_quiet() {
@@ -162,22 +154,21 @@ impl ServerArguments {
         };
         let (id, requested) = (&server.id, &workload.id);
         let target = process.target(&task)?;
-        let tls = match access {
+        let (line, tls) = match access {
             Access::Start(_) => {
                 let (address, cpus) = (target.address, format_cpu_list(&cpus.server));
-                say(&format!(
-                    "started  {id} on {address}, CPU {cpus}; requests `{requested}`"
-                ));
-                None
+                let line = format!("started  {id} on {address}, CPU {cpus}");
+                (line, None)
             }
             Access::Outside(outside) => {
                 let url = &outside.url;
-                say(&format!(
-                    "running  {id} at {url}, neither started nor pinned by Prony; requests `{requested}`"
-                ));
-                tls_settings(outside)
+                let line = format!("running  {id} at {url}, neither started nor pinned by Prony");
+                (line, tls_settings(outside))
             }
         };
+        if !live.is_quiet() {
+            errln!("{line}; requests `{requested}`");
+        }
         let requests = Requests {
             tls,
             ..requests(&task, &target.authority)?

@@ -35,7 +35,14 @@ pub(super) struct Wanted<'a> {
 pub(super) enum Target {
     Requests(Box<Requests>),
     /// The workload of a server that has to be started.
-    Server(ProjectServer),
+    Server(Box<ProjectServer>),
+}
+
+/// What is sent.
+pub(super) struct Sent {
+    pub(crate) requests: Requests,
+    /// The server of the project that they go to.
+    pub(crate) server: Option<ReadyServer>,
 }
 
 impl Target {
@@ -52,9 +59,14 @@ impl Target {
         self,
         wanted: &Wanted<'_>,
         interrupt: &Arc<AtomicBool>,
-    ) -> Result<Option<(Requests, Option<ReadyServer>)>, Box<dyn Error>> {
+    ) -> Result<Option<Sent>, Box<dyn Error>> {
         let named = match self {
-            Self::Requests(requests) => return Ok(Some((*requests, None))),
+            Self::Requests(requests) => {
+                return Ok(Some(Sent {
+                    requests: *requests,
+                    server: None,
+                }));
+            }
             Self::Server(named) => named,
         };
         let (fleet, live) = (wanted.fleet.as_ref(), wanted.arguments.output.live.mode());
@@ -62,7 +74,10 @@ impl Target {
             .arguments
             .server
             .start(&named, fleet, live, interrupt)?;
-        Ok(started.map(|(requests, server)| (requests, Some(server))))
+        Ok(started.map(|(requests, server)| Sent {
+            requests,
+            server: Some(server),
+        }))
     }
 }
 
@@ -152,7 +167,7 @@ impl Arguments {
             (Some(_), Some(flag), _) => Err(usage(format!(
                 "{flag} needs a URL: what Prony requests of a server of the project is its workload, which --workload chooses"
             ))),
-            (Some(named), None, _) => Ok(Target::Server(named)),
+            (Some(named), None, _) => Ok(Target::Server(named.into())),
             (None, _, Some(flag)) => Err(usage(format!(
                 "{flag} needs a server of the project instead of a URL"
             ))),
