@@ -59,15 +59,14 @@ impl FleetFlags {
             return Ok(None);
         }
         let settings = Settings::read(&project::layout(project)?)?;
-        let place = self.on.clone().or_else(|| settings.on.clone());
-        let place = match (place, self.agents) {
-            (None | Some(AgentLocation::None), None) => return Ok(None),
-            (None | Some(AgentLocation::None), Some(_)) => {
-                return Err(usage(
+        let place = self.on.as_ref().or(settings.on.as_ref()).cloned();
+        let Some(place) = place.filter(|place| *place != AgentLocation::None) else {
+            return match self.agents {
+                None => Ok(None),
+                Some(_) => Err(usage(
                     "--agents needs a place where the agents run, for instance --on local",
-                ));
-            }
-            (Some(place), _) => place,
+                )),
+            };
         };
         let agents = agents_at(&place, self.agents.or(settings.agents)).map_err(usage)?;
         Ok(Some(FleetPlan {

@@ -36,7 +36,7 @@ impl Wanted<'_> {
         let tls = settings.map_err(usage)?;
         let tls = tls.map(|settings| Tls::new(settings, server.host(), offer, is_grpc));
         let tls = tls.transpose()?;
-        let assumed = Reached {
+        let mut reached = Reached {
             endpoint: Endpoint::Tcp(([127, 0, 0, 1], 0).into()),
             tls: tls.as_ref().map(|tls| tls.client.clone()),
             traffic: requests.over(match offer {
@@ -46,43 +46,30 @@ impl Wanted<'_> {
             })?,
             offered: tls.as_ref().map(|tls| tls.offered),
         };
-        self.plan(requests, &assumed)?;
-
+        // Whatever is wrong with the load is found before anything is connected.
+        self.plan(requests, &reached)?;
         let timeout = arguments.time.timeout;
-        let endpoint = arguments.connections.endpoint(server, timeout)?;
-        let reached = match &tls {
-            None => Reached {
-                endpoint,
-                ..assumed
-            },
-            Some(tls) => {
-                let (client, http) = tls.negotiate(&endpoint, timeout)?;
-                Reached {
-                    endpoint,
-                    tls: Some(client),
-                    traffic: requests.over(http)?,
-                    ..assumed
-                }
-            }
-        };
+        reached.endpoint = arguments.connections.endpoint(server, timeout)?;
+        if let Some(tls) = &tls {
+            let (client, http) = tls.negotiate(&reached.endpoint, timeout)?;
+            reached.tls = Some(client);
+            reached.traffic = requests.over(http)?;
+        }
         if let (Some(fleet), Endpoint::Tcp(address)) = (&self.fleet, &reached.endpoint) {
             // A name may stand for an address of this host alone.
             fleet.check_host(&address.ip().to_string())?;
         }
-        let (Some(undefined), Traffic::Call(call)) = (&requests.undefined, &reached.traffic) else {
-            return Ok(reached);
-        };
-        let server = GrpcServer {
-            endpoint: reached.endpoint.clone(),
-            url: server.clone(),
-            tls,
-            metadata: call.metadata.clone(),
-            timeout,
-        };
-        Ok(Reached {
-            traffic: undefined.define(call.clone(), &server)?.into(),
-            ..reached
-        })
+        if let (Some(undefined), Traffic::Call(call)) = (&requests.undefined, &reached.traffic) {
+            let server = GrpcServer {
+                endpoint: reached.endpoint.clone(),
+                url: server.clone(),
+                tls,
+                metadata: call.metadata.clone(),
+                timeout,
+            };
+            reached.traffic = undefined.define(call.clone(), &server)?.into();
+        }
+        Ok(reached)
     }
 
     /// The plan of the load. It lacks only how many threads agents have.
