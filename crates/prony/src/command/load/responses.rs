@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use prony_load::{SampleChoice, Sampling};
+use prony_model::LoadSpec;
 use prony_traffic::Expected;
 use prony_traffic::expected::{Amount, BodyContent, BodyRules};
 
@@ -41,6 +42,16 @@ pub(super) struct ResponseArguments {
 }
 
 impl ResponseArguments {
+    /// The load with what these flags say of it.
+    pub(super) fn put_into(&self, load: LoadSpec) -> LoadSpec {
+        LoadSpec {
+            first_byte: self.first_byte,
+            events: self.sse || self.streams.is_some(),
+            streams: self.streams.unwrap_or(0),
+            ..load
+        }
+    }
+
     /// A flag that says what every response must be, or how to read it, if one was given.
     pub(super) fn changed(&self) -> Option<&'static str> {
         arguments::first_given([

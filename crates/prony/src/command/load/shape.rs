@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use prony_model::{Arrivals, LoadShape, RateError, Schedule, Seconds, Stage, parse_stages};
+use prony_model::{
+    Arrivals, LoadShape, LoadSpec, RateError, Schedule, Seconds, Stage, parse_stages,
+};
 
 use crate::arguments;
 
@@ -32,10 +34,17 @@ pub(super) struct TimeArguments {
 }
 
 impl TimeArguments {
-    /// How long the load is measured, given how long the stages of a rate last; `None` if only `-n` ends it.
-    pub(super) fn measured(&self, stages: Option<Duration>) -> Option<Duration> {
+    /// The load with what these flags say of it, given how long the stages of a rate last.
+    pub(super) fn put_into(&self, load: LoadSpec, stages: Option<Duration>) -> LoadSpec {
         let unless_counted = self.requests.is_none().then_some(Duration::from_secs(10));
-        self.duration.or(stages).or(unless_counted)
+        let duration = self.duration.or(stages).or(unless_counted);
+        LoadSpec {
+            duration: duration.map(Seconds),
+            requests: self.requests.map(u64::from),
+            warmup: Seconds(self.warmup.unwrap_or_default()),
+            timeout: Seconds(self.timeout),
+            ..load
+        }
     }
 }
 
@@ -108,6 +117,16 @@ fn arrivals() -> impl TypedValueParser<Value = Arrivals> {
 }
 
 impl ShapeArguments {
+    /// The load with what these flags say of it beside its shape.
+    pub(super) fn put_into(&self, load: LoadSpec) -> LoadSpec {
+        LoadSpec {
+            seed: self.seed.unwrap_or_else(arguments::new_seed),
+            deadline: self.deadline.map(Seconds),
+            spin: self.spin,
+            ..load
+        }
+    }
+
     /// The shape, after a check for flags that need others. A search for the capacity sets the rate itself.
     pub(super) fn shape(&self, finds_capacity: bool) -> Result<LoadShape, &'static str> {
         let usual = if finds_capacity {

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use prony_load::Sampling;
 use prony_model::objective::Objectives;
-use prony_model::{CpuAssignment, LoadSpec, Seconds};
+use prony_model::{CpuAssignment, LoadSpec};
 
 use super::arguments::Arguments;
 use super::connections::CONNECTIONS;
@@ -199,23 +199,14 @@ impl Arguments {
         };
         let count = due.connections().or(connections.connections);
         let count = count.unwrap_or(default);
-        Ok(LoadSpec {
-            duration: time.measured(stages).map(Seconds),
-            requests: time.requests.map(u64::from),
-            warmup: Seconds(time.warmup.unwrap_or_default()),
-            timeout: Seconds(time.timeout),
+        let load = LoadSpec {
             connections: count,
             max_connections: connections.most(count, &shape)?,
             threads: connections.threads(count, cpus, agents),
             shape,
-            seed: due.seed.unwrap_or_else(arguments::new_seed),
-            deadline: due.deadline.map(Seconds),
-            spin: due.spin,
-            first_byte: responses.first_byte,
-            events: responses.sse || responses.streams.is_some(),
-            streams: responses.streams.unwrap_or(0),
             ..LoadSpec::default()
-        })
+        };
+        Ok(responses.put_into(due.put_into(time.put_into(load, stages))))
     }
 
     /// Refuses flags that agents do not know, and those that mean nothing on other hosts.
