@@ -129,9 +129,11 @@ impl Reader {
 
     fn read(&mut self) {
         let tally = &mut self.tally;
-        let calls = self.calls.read(&mut |record| tally.take_call(record));
+        let calls = self
+            .calls
+            .read_fields(&mut |fields| tally.take_call(fields));
         let wakes = match &mut self.wakes {
-            Ok(wakes) => wakes.read(&mut |record| tally.take_wake(record)),
+            Ok(wakes) => wakes.read_fields(&mut |fields| tally.take_wake(fields)),
             Err(_) => Ok(()),
         };
         self.error = calls.and(wakes).err().or(self.error.take());
