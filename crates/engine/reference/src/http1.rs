@@ -12,6 +12,16 @@ pub(crate) struct Http1 {
     reply: Option<Reply>,
 }
 
+/// What a client wants next.
+pub(crate) enum Step {
+    /// Nothing until it has sent more.
+    NeedsMore,
+    /// `100 Continue`, before it sends a body.
+    Continue,
+    /// The response to a whole request.
+    Reply(Reply),
+}
+
 impl Http1 {
     /// Writes the responses to the requests in `bytes` to the shared output, up to a full batch; returns how many bytes
     /// that took.
@@ -21,28 +31,44 @@ impl Http1 {
             if shared.output.left() >= BATCH {
                 return (read, Progress::HeldBack);
             }
-            let reply = match self.framer.next(&bytes[read..]) {
-                Ok((length, event)) => {
-                    read += length;
-                    match event {
-                        Event::NeedMore => return (read, Progress::Waits),
-                        Event::Head(head) => {
-                            if head.expects_continue {
-                                go_on(shared);
-                            }
-                            self.reply = Some(Reply::to(&head));
-                            None
-                        }
-                        Event::End => self.reply.take(),
+            let (length, step) = self.next(&bytes[read..]);
+            read += length;
+            match step {
+                Step::NeedsMore => return (read, Progress::Waits),
+                Step::Continue => go_on(shared),
+                Step::Reply(reply) => {
+                    shared.begin(reply);
+                    shared.write(reply);
+                    if reply.link == Link::Closes {
+                        return (read, Progress::Over);
                     }
                 }
-                Err(refusal) => Some(Reply::refusing(refusal)),
+            }
+        }
+    }
+
+    /// What the connection's next bytes ask for, and how many of them that takes.
+    #[inline]
+    pub(crate) fn next(&mut self, bytes: &[u8]) -> (usize, Step) {
+        let mut read = 0;
+        loop {
+            let (length, event) = match self.framer.next(&bytes[read..]) {
+                Ok(next) => next,
+                Err(refusal) => return (read, Step::Reply(Reply::refusing(refusal))),
             };
-            if let Some(reply) = reply {
-                shared.begin(reply);
-                shared.write(reply);
-                if reply.link == Link::Closes {
-                    return (read, Progress::Over);
+            read += length;
+            match event {
+                Event::NeedMore => return (read, Step::NeedsMore),
+                Event::Head(head) => {
+                    self.reply = Some(Reply::to(&head));
+                    if head.expects_continue {
+                        return (read, Step::Continue);
+                    }
+                }
+                Event::End => {
+                    if let Some(reply) = self.reply.take() {
+                        return (read, Step::Reply(reply));
+                    }
                 }
             }
         }

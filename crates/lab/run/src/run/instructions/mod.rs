@@ -10,7 +10,8 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use prony_insight::instructions::{Emulator, Function, Messages, NODE_OPTIONS, settings};
+use prony_insight::RuntimeVariable;
+use prony_insight::instructions::{Emulator, Function, Messages, NODE_OPTIONS, SETTINGS};
 use prony_kernel::TreeCounters;
 use prony_model::{
     CountedBy, Ended, FunctionInstructions, LoadResult, Measurement, Outcome, Seconds,
@@ -79,7 +80,7 @@ impl Counter {
 
     /// What runs a server's command so that its instructions can be counted.
     fn wrapper(&self, messages: &Messages) -> Wrapper {
-        let variable = |setting: &prony_insight::instructions::Setting| WrapperVariable {
+        let variable = |setting: &RuntimeVariable| WrapperVariable {
             name: setting.name.to_owned(),
             value: setting.value.to_owned(),
             separator: setting.separator,
@@ -90,7 +91,7 @@ impl Counter {
                 Self::Emulator(emulator) => emulator.before(Wrapper::FOLDER, messages),
             },
             options: vec![node_options()],
-            env: settings().iter().map(variable).collect(),
+            env: SETTINGS.iter().map(variable).collect(),
         }
     }
 }
@@ -310,9 +311,8 @@ fn fail_unless_complete(load: &LoadResult) -> Result<(), Stop> {
 }
 
 fn recorded(counter: &Counter, counted: BatchTotals, program: &str) -> UserInstructions {
-    let setting =
-        |one: &prony_insight::instructions::Setting| format!("{}={}", one.name, one.value);
-    let variables = settings().iter().map(setting);
+    let setting = |one: &RuntimeVariable| format!("{}={}", one.name, one.value);
+    let variables = SETTINGS.iter().map(setting);
     let options = node_options();
     let own = options.are_of(program);
     let options = own.then(|| format!("{} {}", options.program, options.options.join(" ")));
