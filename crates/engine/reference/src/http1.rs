@@ -4,22 +4,11 @@ use crate::framing::{Event, Framer, Link};
 use crate::route::Reply;
 use crate::shared::{BATCH, Progress, Shared};
 
-/// One connection in HTTP/1.1.
 #[derive(Debug, Default)]
 pub(crate) struct Http1 {
     framer: Framer,
     /// The reply to the request whose body is being skipped.
     reply: Option<Reply>,
-}
-
-/// What a client wants next.
-pub(crate) enum Step {
-    /// Nothing until it has sent more.
-    NeedsMore,
-    /// `100 Continue`, before it sends a body.
-    Continue,
-    /// The response to a whole request.
-    Reply(Reply),
 }
 
 impl Http1 {
@@ -31,45 +20,39 @@ impl Http1 {
             if shared.output.left() >= BATCH {
                 return (read, Progress::HeldBack);
             }
-            let (length, step) = self.next(&bytes[read..]);
+            let (length, reply) = self.next(&bytes[read..], || go_on(shared));
             read += length;
-            match step {
-                Step::NeedsMore => return (read, Progress::Waits),
-                Step::Continue => go_on(shared),
-                Step::Reply(reply) => {
-                    shared.begin(reply);
-                    shared.write(reply);
-                    if reply.link == Link::Closes {
-                        return (read, Progress::Over);
-                    }
-                }
+            let Some(reply) = reply else {
+                return (read, Progress::Waits);
+            };
+            shared.begin(reply);
+            shared.write(reply);
+            if reply.link == Link::Closes {
+                return (read, Progress::Over);
             }
         }
     }
 
-    /// What the connection's next bytes ask for, and how many of them that takes.
+    /// The reply to the next request, once it is whole, and how many bytes were read. `go_on` is called if the client
+    /// waits for `100 Continue`.
     #[inline]
-    pub(crate) fn next(&mut self, bytes: &[u8]) -> (usize, Step) {
+    pub(crate) fn next(&mut self, bytes: &[u8], mut go_on: impl FnMut()) -> (usize, Option<Reply>) {
         let mut read = 0;
         loop {
             let (length, event) = match self.framer.next(&bytes[read..]) {
                 Ok(next) => next,
-                Err(refusal) => return (read, Step::Reply(Reply::refusing(refusal))),
+                Err(refusal) => return (read, Some(Reply::refusing(refusal))),
             };
             read += length;
             match event {
-                Event::NeedMore => return (read, Step::NeedsMore),
+                Event::NeedMore => return (read, None),
                 Event::Head(head) => {
-                    self.reply = Some(Reply::to(&head));
                     if head.expects_continue {
-                        return (read, Step::Continue);
+                        go_on();
                     }
+                    self.reply = Some(Reply::to(&head));
                 }
-                Event::End => {
-                    if let Some(reply) = self.reply.take() {
-                        return (read, Step::Reply(reply));
-                    }
-                }
+                Event::End => return (read, self.reply.take()),
             }
         }
     }

@@ -8,7 +8,6 @@ use crate::perf::attributes::{
     FORMAT_TOTAL_TIME_ENABLED, FORMAT_TOTAL_TIME_RUNNING, HARDWARE, INHERIT, Target, words,
 };
 
-/// What is counted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CounterEvent {
     kind: u32,

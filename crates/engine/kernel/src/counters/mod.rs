@@ -22,7 +22,6 @@ pub struct Counters {
 pub struct CounterValues {
     /// Processor cycles while the thread ran.
     pub cycles: u64,
-    /// Retired instructions.
     pub instructions: u64,
 }
 

@@ -33,18 +33,14 @@ pub enum Event {
 pub struct SampleContent {
     /// The addresses of the functions that were being executed, by frame pointers.
     pub call_chain: bool,
-    /// The registers in user mode.
     pub user_registers: bool,
     /// As much of the stack in user mode, from the stack pointer on. Rounded up to 8, at most 65,528.
     pub user_stack_bytes: u32,
 }
 
-/// An event to sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SampledEvent {
-    /// What to sample.
     pub event: Event,
-    /// What its samples contain.
     pub content: SampleContent,
     /// Also a record whenever a thread comes to a CPU or leaves it. Set it for one event at most: each event that has it
     /// writes a record of its own.

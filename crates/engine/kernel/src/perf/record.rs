@@ -49,7 +49,6 @@ impl Record {
     }
 }
 
-/// A sampled event happened.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
     /// Which of the [`Sampler`](super::Sampler)'s events.
@@ -70,9 +69,7 @@ pub struct Sample {
 /// The registers that unwinding a stack needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UserRegisters {
-    /// The instruction pointer.
     pub ip: u64,
-    /// The stack pointer.
     pub sp: u64,
     /// The frame pointer: `rbp`, or `x29` on AArch64.
     pub bp: u64,

@@ -31,7 +31,6 @@ pub struct Sampler {
 #[derive(Debug)]
 struct Opened {
     file: File,
-    /// The index of the event.
     event: usize,
 }
 

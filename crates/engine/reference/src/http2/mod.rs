@@ -32,7 +32,6 @@ const MAX_RESET: usize = 64;
 /// How much the unfinished gRPC calls of a connection may hold, in bytes.
 const MAX_HELD: usize = 64 << 20;
 
-/// One connection in HTTP/2.
 #[derive(Debug)]
 pub(crate) struct Http2 {
     stage: Stage,

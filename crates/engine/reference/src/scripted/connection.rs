@@ -9,7 +9,7 @@ use nix::sys::socket::{MsgFlags, recv};
 
 use crate::date::Date;
 use crate::framing::Link;
-use crate::http1::{Http1, Step};
+use crate::http1::Http1;
 use crate::output::{Output, Sent};
 use crate::responses::Responses;
 use crate::route::Reply;
@@ -35,7 +35,6 @@ pub(super) struct Connection {
     ended: bool,
 }
 
-/// Whether a connection continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Stays,
@@ -111,18 +110,13 @@ impl Connection {
     fn find_requests(&mut self, bytes: &[u8], on_request: &mut impl FnMut(Reply)) -> usize {
         let mut read = 0;
         while !self.closing {
-            let (length, step) = self.requests.next(&bytes[read..]);
+            // Clients that wait for `100 Continue` send the body after a while anyway.
+            let (length, reply) = self.requests.next(&bytes[read..], || ());
             read += length;
-            match step {
-                Step::NeedsMore => break,
-                // Clients that wait for it send the body after a while anyway.
-                Step::Continue => {}
-                Step::Reply(reply) => {
-                    self.waiting += 1;
-                    self.closing = reply.link == Link::Closes;
-                    on_request(reply);
-                }
-            }
+            let Some(reply) = reply else { break };
+            self.waiting += 1;
+            self.closing = reply.link == Link::Closes;
+            on_request(reply);
         }
         read
     }

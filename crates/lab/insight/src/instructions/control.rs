@@ -28,7 +28,6 @@ pub struct Control {
     folder: PathBuf,
 }
 
-/// Why instructions could not be counted.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
     #[error("cannot read {}: {source}", path.display())]

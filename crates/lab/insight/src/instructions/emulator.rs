@@ -18,7 +18,6 @@ const VERSION_TIME: Duration = Duration::from_secs(10);
 pub(crate) const PIPES: &str = "pipe";
 pub(crate) const COUNTS: &str = "counts";
 
-/// The installed valgrind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Emulator {
     program: PathBuf,
@@ -26,7 +25,6 @@ pub struct Emulator {
     version: String,
 }
 
-/// Why there is no emulator.
 #[derive(Debug, thiserror::Error)]
 pub enum EmulatorError {
     #[error("{0} is not installed")]

@@ -50,7 +50,6 @@ impl Collector {
         self.lost += records;
     }
 
-    /// Samples that are missing.
     pub(crate) fn lost(&self) -> u64 {
         self.lost
     }

@@ -37,7 +37,6 @@ pub(crate) struct Elf {
     has_symbols: bool,
     /// In hexadecimal digits.
     build_id: Option<String>,
-    /// Go's table of functions.
     go_functions: Option<Bytes>,
 }
 

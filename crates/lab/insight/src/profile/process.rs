@@ -17,7 +17,6 @@ use crate::profile::trampoline;
 #[derive(Default)]
 pub(crate) struct Processes {
     known: HashMap<i32, Process>,
-    /// Which process started which.
     parents: HashMap<i32, i32>,
     /// All that were seen, also those that have ended.
     seen: BTreeSet<i32>,
@@ -258,13 +257,11 @@ fn unwinder_of(pid: i32, mappings: &BTreeMap<u64, Mapping>, modules: &Modules) -
     unwinder
 }
 
-/// What is mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     File,
     /// The kernel's library, which every process has.
     Vdso,
-    /// Memory without a file.
     Memory,
 }
 

@@ -18,7 +18,6 @@ use crate::profile::assemble::{self, LIMITS, Totals};
 use crate::profile::collector::{Collector, Counted};
 use crate::profile::naming;
 
-/// How to profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Samples for each second that a thread runs; off the CPU, about as many for each second of the profile.
@@ -51,11 +50,9 @@ pub struct Profiler {
 /// Where the time of a process tree went.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profiles {
-    /// Where it used the CPU.
     pub on_cpu: Profile,
     /// The share of its stacks, from 0 to 1, that reach the first function of their thread.
     pub on_cpu_whole: f64,
-    /// Where its threads waited.
     pub off_cpu: Option<Profile>,
     /// What the profiles do not show.
     pub unavailable: Vec<Unavailable>,
@@ -180,7 +177,6 @@ fn share_whole(counted: &Counted) -> f64 {
     }
 }
 
-/// What the thread does.
 fn record(
     options: Options,
     list_threads: &dyn Fn() -> io::Result<BTreeSet<i32>>,

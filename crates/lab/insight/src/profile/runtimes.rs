@@ -146,7 +146,6 @@ pub(crate) fn names(pid: i32, addresses: &[u64], processes: &Processes) -> Vec<N
     named.collect()
 }
 
-/// The names that a process wrote down.
 fn written(pid: i32, addresses: &[u64]) -> io::Result<Vec<Option<String>>> {
     let in_map = || perf_map::names(perf_map::open(pid)?, addresses);
     let in_dump = || jit_dump::names(jit_dump::open(pid)?, addresses);

@@ -7,7 +7,6 @@ use crate::profile::module::Modules;
 use crate::profile::place::Place;
 use crate::profile::process::Processes;
 
-/// The frames of a sample.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Unwound {
     /// The innermost first.
@@ -16,7 +15,6 @@ pub(crate) struct Unwound {
     pub(crate) whole: bool,
 }
 
-/// Unwinds stacks.
 #[derive(Default)]
 pub(crate) struct Unwinding {
     cache: CacheNative<MayAllocateDuringUnwind>,

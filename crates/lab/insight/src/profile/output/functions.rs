@@ -23,9 +23,7 @@ pub struct FunctionShare {
 pub struct FunctionChange {
     /// The function; its name is the same in every build.
     pub frame: Frame,
-    /// Seconds before.
     pub before_s: f64,
-    /// Seconds after.
     pub after_s: f64,
     /// Seconds after, less those before.
     pub difference_s: f64,
