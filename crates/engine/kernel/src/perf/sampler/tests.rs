@@ -220,9 +220,13 @@ fn nothing_is_lost_while_the_ring_is_read() {
     };
     let (mut getppid, mut other) = (0_u64, 0);
     let mut read = |sampler: &mut Sampler| {
-        sampler.read_fields(&mut |fields| match is_getppid(fields) {
-            true => getppid += 1,
-            false => other += 1,
+        sampler.read_fields(&mut |fields| {
+            let count = if is_getppid(fields) {
+                &mut getppid
+            } else {
+                &mut other
+            };
+            *count += 1;
         })
     };
     for _ in 0..100 {
