@@ -8,24 +8,10 @@ use nix::errno::Errno;
 /// What has passed through a TCP connection so far. Figures that this kernel does not have are `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TcpInfo {
-    /// The largest segment to send, in bytes.
-    pub(crate) send_segment_bytes: Option<u32>,
-    /// The largest segment that the peer was seen to send, in bytes.
-    pub(crate) receive_segment_bytes: Option<u32>,
-    /// Segments that were sent again.
-    pub(crate) retransmits: Option<u32>,
-    /// Bytes that the peer has acknowledged.
-    pub(crate) bytes_acked: Option<u64>,
     /// Bytes that arrived in order.
     pub bytes_received: Option<u64>,
-    /// Segments sent, with data or without.
-    pub(crate) segments_out: Option<u32>,
-    /// Segments that arrived, with data or without.
-    pub(crate) segments_in: Option<u32>,
     /// Segments with data that arrived.
     pub data_segments_in: Option<u32>,
-    /// Segments with data that were sent.
-    pub(crate) data_segments_out: Option<u32>,
 }
 
 /// The beginning of the kernel's `struct tcp_info`, which only grows at its end.
@@ -53,7 +39,6 @@ struct Kernels {
     notsent_bytes: u32,
     min_rtt: u32,
     data_segs_in: u32,
-    data_segs_out: u32,
 }
 
 /// The figures of a connected TCP socket.
@@ -97,16 +82,9 @@ impl Kernels {
     /// The figures in the first `length` bytes.
     fn first(self, length: usize) -> TcpInfo {
         TcpInfo {
-            send_segment_bytes: known!(self, length, snd_mss),
-            receive_segment_bytes: known!(self, length, rcv_mss),
-            retransmits: known!(self, length, total_retrans),
-            bytes_acked: known!(self, length, bytes_acked),
             bytes_received: known!(self, length, bytes_received)
                 .map(|bytes| bytes.saturating_sub(u64::from(self.has_fin()))),
-            segments_out: known!(self, length, segs_out),
-            segments_in: known!(self, length, segs_in),
             data_segments_in: known!(self, length, data_segs_in),
-            data_segments_out: known!(self, length, data_segs_out),
         }
     }
 }
@@ -135,7 +113,6 @@ mod tests {
             client.read_exact(&mut read).unwrap();
         }
         assert_eq!(received(&client), (Some(1500), Some(3)));
-        assert_eq!(tcp_info(&server).unwrap().data_segments_out, Some(3));
         drop(server);
         assert_eq!(client.read(&mut read).unwrap(), 0);
         assert_eq!(received(&client).0, Some(1500), "a FIN is no byte");
@@ -144,16 +121,13 @@ mod tests {
     #[test]
     fn an_older_kernel_has_fewer_figures() {
         let kernels = Kernels {
-            snd_mss: 1448,
             bytes_received: 9,
             ..Kernels::default()
         };
-        let linux_3 = kernels.first(104);
-        let first = (linux_3.send_segment_bytes, linux_3.retransmits);
-        assert_eq!(first, (Some(1448), Some(0)));
-        assert_eq!(linux_3.bytes_received, None);
+        assert_eq!(kernels.first(104), TcpInfo::default());
         let later = kernels.first(136);
-        assert_eq!((later.bytes_received, later.segments_in), (Some(9), None));
+        let figures = (later.bytes_received, later.data_segments_in);
+        assert_eq!(figures, (Some(9), None));
         assert_eq!(kernels.first(135).bytes_received, None);
         assert_eq!(kernels.first(0), TcpInfo::default());
     }

@@ -87,27 +87,19 @@ impl Tracefs {
     }
 
     fn read(&self, path: &str) -> io::Result<String> {
-        let file = openat(
-            &self.root,
-            path,
-            OFlags::RDONLY | OFlags::CLOEXEC,
-            Mode::empty(),
-        )?;
         let mut text = String::new();
-        File::from(file).read_to_string(&mut text)?;
+        self.file(path)?.read_to_string(&mut text)?;
         Ok(text)
+    }
+
+    fn file(&self, path: &str) -> rustix::io::Result<File> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+        openat(&self.root, path, flags, Mode::empty()).map(File::from)
     }
 
     /// The folder is readable for more users than the files in it, depending on how it was mounted.
     fn can_be_read(&self) -> rustix::io::Result<()> {
-        let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-        openat(
-            &self.root,
-            "events/raw_syscalls/sys_enter/id",
-            flags,
-            Mode::empty(),
-        )
-        .map(drop)
+        self.file("events/raw_syscalls/sys_enter/id").map(drop)
     }
 }
 

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 
 use crate::error::ReferenceError;
 
-/// How the server is to run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
     /// The host name or address to listen on.
@@ -28,7 +27,6 @@ pub struct Config {
 pub struct TlsFiles {
     /// The certificate chain, the server's own certificate first.
     pub certificates: PathBuf,
-    /// The private key.
     pub key: PathBuf,
 }
 

@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use nix::errno::Errno;
 
-/// Why the server cannot start or had to stop.
 #[derive(Debug, thiserror::Error)]
 pub enum ReferenceError {
     #[error("the environment variable {name} is not set; set it to {meaning}")]
@@ -49,7 +48,6 @@ pub enum ReferenceError {
     WorkerLost,
 }
 
-/// What is wrong with a script.
 #[derive(Debug, thiserror::Error)]
 pub enum ScriptError {
     #[error("`{0}` is not a freeze; write its length and period, for instance 1s/10s")]

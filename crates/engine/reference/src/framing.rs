@@ -222,7 +222,6 @@ fn chunk_size(line: &[u8]) -> Result<u64, Refusal> {
     u64::from_str_radix(digits, 16).map_err(|_| Refusal::Malformed)
 }
 
-/// The header fields that framing depends on.
 #[derive(Default)]
 struct Fields {
     hosts: u32,

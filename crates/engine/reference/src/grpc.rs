@@ -5,7 +5,6 @@ pub(crate) const MAX_MESSAGE: usize = 4 << 20;
 /// Bytes before each message: whether it is compressed, and its length.
 const PREFIX: usize = 5;
 
-/// The methods of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Method {
     /// Returns the payload.
@@ -36,7 +35,6 @@ impl Method {
 /// Why a call fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Failure {
-    /// The status code.
     pub(crate) code: u8,
     /// For people; it has no byte that needs percent-encoding.
     pub(crate) message: &'static str,

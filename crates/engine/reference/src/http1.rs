@@ -4,7 +4,6 @@ use crate::framing::{Event, Framer, Link};
 use crate::route::Reply;
 use crate::shared::{BATCH, Progress, Shared};
 
-/// One connection in HTTP/1.1.
 #[derive(Debug, Default)]
 pub(crate) struct Http1 {
     framer: Framer,
@@ -21,29 +20,39 @@ impl Http1 {
             if shared.output.left() >= BATCH {
                 return (read, Progress::HeldBack);
             }
-            let reply = match self.framer.next(&bytes[read..]) {
-                Ok((length, event)) => {
-                    read += length;
-                    match event {
-                        Event::NeedMore => return (read, Progress::Waits),
-                        Event::Head(head) => {
-                            if head.expects_continue {
-                                go_on(shared);
-                            }
-                            self.reply = Some(Reply::to(&head));
-                            None
-                        }
-                        Event::End => self.reply.take(),
-                    }
-                }
-                Err(refusal) => Some(Reply::refusing(refusal)),
+            let (length, reply) = self.next(&bytes[read..], || go_on(shared));
+            read += length;
+            let Some(reply) = reply else {
+                return (read, Progress::Waits);
             };
-            if let Some(reply) = reply {
-                shared.begin(reply);
-                shared.write(reply);
-                if reply.link == Link::Closes {
-                    return (read, Progress::Over);
+            shared.begin(reply);
+            shared.write(reply);
+            if reply.link == Link::Closes {
+                return (read, Progress::Over);
+            }
+        }
+    }
+
+    /// The reply to the next request, once it is whole, and how many bytes were read. `go_on` is called if the client
+    /// waits for `100 Continue`.
+    #[inline]
+    pub(crate) fn next(&mut self, bytes: &[u8], mut go_on: impl FnMut()) -> (usize, Option<Reply>) {
+        let mut read = 0;
+        loop {
+            let (length, event) = match self.framer.next(&bytes[read..]) {
+                Ok(next) => next,
+                Err(refusal) => return (read, Some(Reply::refusing(refusal))),
+            };
+            read += length;
+            match event {
+                Event::NeedMore => return (read, None),
+                Event::Head(head) => {
+                    if head.expects_continue {
+                        go_on();
+                    }
+                    self.reply = Some(Reply::to(&head));
                 }
+                Event::End => return (read, self.reply.take()),
             }
         }
     }

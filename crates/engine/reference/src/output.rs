@@ -46,12 +46,10 @@ pub(crate) enum Sent {
 }
 
 impl Output {
-    /// How many bytes are left to send.
     pub(crate) fn left(&self) -> usize {
         self.left
     }
 
-    /// Whether nothing is left to send.
     pub(crate) fn is_empty(&self) -> bool {
         self.left == 0
     }

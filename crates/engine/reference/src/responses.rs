@@ -18,8 +18,8 @@ use crate::route::{Reply, Route, What};
 const COPIED: usize = 4096;
 
 /// The responses to the flow of requests.
-const SESSION: &[u8] = br#"{"token":"3f7c0a9d","user":{"name":"Ann","item":42}}"#;
-const ITEM: &[u8] = br#"{"id":42,"name":"pen","price":1.25,"tags":["blue","new","sale"]}"#;
+const SESSION: &str = r#"{"token":"3f7c0a9d","user":{"name":"Ann","item":42}}"#;
+const ITEM: &str = r#"{"id":42,"name":"pen","price":1.25,"tags":["blue","new","sale"]}"#;
 
 /// All responses, prepared once and shared by all workers.
 #[derive(Debug)]
@@ -99,10 +99,13 @@ impl Responses {
         let page = texts.add(&read(&config.assets.join("page-100k.html"))?);
         let page_20k = texts.add(&read(&config.assets.join("page-20k.html"))?);
         let quotes = read_quotes(&config.assets.join("quotes.txt"), &mut texts)?;
-        let mut text = |status, text: &str| {
+        let mut typed = |status, media_type, text: &str| {
             let body = texts.add(text.as_bytes());
-            Prepared::new(status, &[("Content-Type", "text/plain")], body)
+            Prepared::new(status, &[("Content-Type", media_type)], body)
         };
+        let session = typed("200 OK", "application/json", SESSION);
+        let item = typed("200 OK", "application/json", ITEM);
+        let mut text = |status, text| typed(status, "text/plain", text);
         Ok(Self {
             hello: text("200 OK", "hello from prony\n"),
             byte: text("200 OK", "r"),
@@ -125,16 +128,8 @@ impl Responses {
                 &[("Allow", "GET, HEAD"), ("Content-Type", "text/plain")],
                 texts.add(b"only GET and HEAD are allowed\n"),
             ),
-            session: Prepared::new(
-                "200 OK",
-                &[("Content-Type", "application/json")],
-                texts.add(SESSION),
-            ),
-            item: Prepared::new(
-                "200 OK",
-                &[("Content-Type", "application/json")],
-                texts.add(ITEM),
-            ),
+            session,
+            item,
             page: Prepared::new(
                 "200 OK",
                 &[("Content-Type", "text/html; charset=utf-8")],
@@ -153,7 +148,6 @@ impl Responses {
         &self.texts.0
     }
 
-    /// The content of a response.
     pub(crate) fn content(&self, what: What, random: &mut fastrand::Rng) -> Content<'_> {
         Content::Prepared(match what {
             What::Route(Route::Hello) => &self.hello,

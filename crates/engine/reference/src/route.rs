@@ -89,7 +89,6 @@ pub(crate) struct Reply {
     pub(crate) link: Link,
 }
 
-/// What a response is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum What {
     /// The response of a workload.
@@ -116,7 +115,6 @@ impl What {
 }
 
 impl Reply {
-    /// The reply to a request.
     pub(crate) fn to(head: &Head<'_>) -> Self {
         Self {
             what: What::of(head.method, head.target),

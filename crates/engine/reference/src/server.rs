@@ -59,7 +59,6 @@ impl Server {
         })
     }
 
-    /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

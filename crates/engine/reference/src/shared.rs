@@ -21,9 +21,7 @@ pub(crate) const RECEIVE: usize = 64 * 1024;
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) responses: Arc<Responses>,
-    /// Extra work for each request.
     pub(crate) work: Work,
-    /// The current date.
     pub(crate) date: Date,
     /// Draws the quotes.
     pub(crate) random: fastrand::Rng,
@@ -43,7 +41,6 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Creates empty buffers.
     pub(crate) fn new(
         responses: Arc<Responses>,
         work: Work,

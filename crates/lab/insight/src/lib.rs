@@ -2,6 +2,10 @@
 //! ([`trace`]), and how many instructions it executes ([`instructions`]).
 #![forbid(unsafe_code)]
 
+mod bounded;
 pub mod instructions;
 pub mod profile;
 pub mod trace;
+mod variable;
+
+pub use variable::RuntimeVariable;

@@ -3,21 +3,38 @@
 use std::fs::File;
 use std::io::{self, Read};
 
-#[cfg(test)]
-use crate::perf::attributes::SOFTWARE;
 use crate::perf::attributes::{
     self, Attributes, Control, DISABLED, EXCLUDE_HYPERVISOR, EXCLUDE_KERNEL, FORMAT_GROUP,
     FORMAT_TOTAL_TIME_ENABLED, FORMAT_TOTAL_TIME_RUNNING, HARDWARE, INHERIT, Target, words,
 };
 
 #[derive(Clone, Copy, Debug)]
-pub(super) enum CounterEvent {
-    Hardware(u64),
-    /// Only what happens in user mode.
-    HardwareInUserMode(u64),
-    /// Counted by the kernel itself, so available on every machine.
-    #[cfg(test)]
-    Software(u64),
+pub(super) struct CounterEvent {
+    kind: u32,
+    config: u64,
+    /// What is left out.
+    excludes: u64,
+}
+
+pub(super) const CPU_CYCLES: CounterEvent = CounterEvent::hardware(0);
+pub(super) const INSTRUCTIONS: CounterEvent = CounterEvent::hardware(1);
+
+impl CounterEvent {
+    const fn hardware(config: u64) -> CounterEvent {
+        CounterEvent {
+            kind: HARDWARE,
+            config,
+            excludes: 0,
+        }
+    }
+
+    /// The same in user mode alone.
+    pub(super) const fn in_user_mode(self) -> CounterEvent {
+        CounterEvent {
+            excludes: EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR,
+            ..self
+        }
+    }
 }
 
 /// Which threads an event counts.
@@ -32,22 +49,12 @@ pub(super) enum Scope<'a> {
     Descendants(i32),
 }
 
-pub(super) const CPU_CYCLES: u64 = 0;
-pub(super) const INSTRUCTIONS: u64 = 1;
-
 /// Makes a leader and its group count.
 pub(super) fn enable(leader: &File) -> io::Result<()> {
     attributes::control(leader, Control::EnableGroup)
 }
 
 pub(super) fn open_event(event: CounterEvent, scope: Scope<'_>) -> io::Result<File> {
-    let (kind, config) = match event {
-        CounterEvent::Hardware(config) | CounterEvent::HardwareInUserMode(config) => {
-            (HARDWARE, config)
-        }
-        #[cfg(test)]
-        CounterEvent::Software(config) => (SOFTWARE, config),
-    };
     let times = FORMAT_TOTAL_TIME_ENABLED | FORMAT_TOTAL_TIME_RUNNING;
     let (thread, leader, read_format, flags) = match scope {
         Scope::ThisThread => (0, None, times | FORMAT_GROUP, DISABLED),
@@ -55,15 +62,11 @@ pub(super) fn open_event(event: CounterEvent, scope: Scope<'_>) -> io::Result<Fi
         Scope::WithLeader(leader) => (0, Some(leader), times | FORMAT_GROUP, 0),
         Scope::Descendants(thread) => (thread, None, times, INHERIT),
     };
-    let flags = match event {
-        CounterEvent::HardwareInUserMode(_) => flags | EXCLUDE_KERNEL | EXCLUDE_HYPERVISOR,
-        _ => flags,
-    };
     let attributes = Attributes {
-        kind,
-        config,
+        kind: event.kind,
+        config: event.config,
         read_format,
-        flags,
+        flags: flags | event.excludes,
         ..Attributes::default()
     };
     attributes::open(attributes, Target { thread, cpu: -1 }, leader)
@@ -126,10 +129,20 @@ fn scaled(value: u64, time_enabled: u64, time_running: u64) -> Option<u64> {
 pub(super) mod testing {
     use std::io;
 
+    use super::CounterEvent;
+    use crate::perf::attributes::SOFTWARE;
     use crate::perf::testing::{is_required, report_skipped};
 
     /// Nanoseconds that the thread ran.
-    pub(in super::super) const TASK_CLOCK: u64 = 1;
+    pub(in super::super) const TASK_CLOCK: CounterEvent = software(1);
+
+    pub(in super::super) const fn software(config: u64) -> CounterEvent {
+        CounterEvent {
+            kind: SOFTWARE,
+            config,
+            excludes: 0,
+        }
+    }
 
     /// The opened counter; `None`, with a message, if the system forbids counting, as many containers do. With
     /// `PRONY_REQUIRE_PERF_EVENTS` set that fails the test instead of skipping it.

@@ -5,7 +5,7 @@ mod tree;
 
 use std::fs::File;
 
-use event::{CPU_CYCLES, CounterEvent, INSTRUCTIONS, Scope, enable, open_event, read_group};
+use event::{CPU_CYCLES, INSTRUCTIONS, Scope, enable, open_event, read_group};
 pub use tree::TreeCounters;
 
 /// Counts the cycles and instructions of the thread that opened it, in user mode and in the kernel.
@@ -22,7 +22,6 @@ pub struct Counters {
 pub struct CounterValues {
     /// Processor cycles while the thread ran.
     pub cycles: u64,
-    /// Retired instructions.
     pub instructions: u64,
 }
 
@@ -31,12 +30,8 @@ impl Counters {
     /// machines), or if the kernel does not let this process read them (`/proc/sys/kernel/perf_event_paranoid` above 1,
     /// or a container that forbids the call).
     pub fn open() -> Option<Counters> {
-        let cycles = open_event(CounterEvent::Hardware(CPU_CYCLES), Scope::ThisThread).ok()?;
-        let instructions = open_event(
-            CounterEvent::Hardware(INSTRUCTIONS),
-            Scope::WithLeader(&cycles),
-        )
-        .ok()?;
+        let cycles = open_event(CPU_CYCLES, Scope::ThisThread).ok()?;
+        let instructions = open_event(INSTRUCTIONS, Scope::WithLeader(&cycles)).ok()?;
         enable(&cycles).ok()?;
         Some(Counters {
             cycles,
@@ -56,11 +51,9 @@ impl Counters {
 
 #[cfg(test)]
 mod tests {
-    use super::event::testing::{TASK_CLOCK, unless_forbidden};
+    use super::event::testing::{TASK_CLOCK, software, unless_forbidden};
     use super::*;
     use crate::perf::testing::report_skipped;
-
-    const CPU_CLOCK: u64 = 0;
 
     fn busy() -> u64 {
         (0..1_000_000_u64).fold(1, |sum, value| std::hint::black_box(sum ^ value))
@@ -84,12 +77,12 @@ mod tests {
     /// Counts the kernel's own events, which every machine has, instead of the processor's.
     #[test]
     fn a_group_of_two_is_read() {
-        let opened = open_event(CounterEvent::Software(TASK_CLOCK), Scope::ThisThread);
+        let opened = open_event(TASK_CLOCK, Scope::ThisThread);
         let Some(leader) = unless_forbidden(opened) else {
             return;
         };
-        let clock = CounterEvent::Software(CPU_CLOCK);
-        let _member = open_event(clock, Scope::WithLeader(&leader)).unwrap();
+        let cpu_clock = software(0);
+        let _member = open_event(cpu_clock, Scope::WithLeader(&leader)).unwrap();
         enable(&leader).unwrap();
         busy();
         let first = read_group(&leader).unwrap();

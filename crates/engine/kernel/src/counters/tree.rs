@@ -28,19 +28,14 @@ impl TreeCounters {
     /// if there are more than 512 threads or more than files may be open, or if new threads appear so fast that some
     /// would be missed or counted twice.
     pub fn open(list: impl Fn() -> io::Result<BTreeSet<i32>>) -> Option<TreeCounters> {
-        let events = [
-            CounterEvent::Hardware(CPU_CYCLES),
-            CounterEvent::Hardware(INSTRUCTIONS),
-        ];
-        Self::open_events(events, list).ok().flatten()
+        Self::open_events([CPU_CYCLES, INSTRUCTIONS], list)
+            .ok()
+            .flatten()
     }
 
     /// The same for what happens in user mode alone.
     pub fn open_in_user_mode(list: impl Fn() -> io::Result<BTreeSet<i32>>) -> Option<TreeCounters> {
-        let events = [
-            CounterEvent::HardwareInUserMode(CPU_CYCLES),
-            CounterEvent::HardwareInUserMode(INSTRUCTIONS),
-        ];
+        let events = [CPU_CYCLES, INSTRUCTIONS].map(CounterEvent::in_user_mode);
         Self::open_events(events, list).ok().flatten()
     }
 
@@ -110,10 +105,7 @@ mod tests {
     use super::super::event::testing::{TASK_CLOCK, unless_forbidden};
     use super::*;
 
-    const CLOCKS: [CounterEvent; 2] = [
-        CounterEvent::Software(TASK_CLOCK),
-        CounterEvent::Software(TASK_CLOCK),
-    ];
+    const CLOCKS: [CounterEvent; 2] = [TASK_CLOCK; 2];
 
     /// Has a second thread and a child, each of which burns CPU time when it reads a line; so do a new thread and a new
     /// child that it then starts. At the end it prints how much CPU time all of them have burnt, in seconds.

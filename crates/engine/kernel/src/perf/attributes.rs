@@ -47,11 +47,10 @@ pub(crate) const FORMAT_LOST: u64 = 1 << 4;
 
 const SAMPLE_THREAD: u64 = 1 << 1;
 const SAMPLE_TIME: u64 = 1 << 2;
-const SAMPLE_CPU: u64 = 1 << 7;
 /// What every sample has; with `sample_id_all` every other record ends with it.
 pub(crate) const SAMPLE_IDENTIFIER: u64 = 1 << 16;
-/// What every sample and record also has with `Detail::Full`.
-pub(crate) const SAMPLE_THREAD_TIME_AND_CPU: u64 = SAMPLE_THREAD | SAMPLE_TIME | SAMPLE_CPU;
+/// What samples also have unless they are of a tracepoint, and records likewise.
+pub(crate) const SAMPLE_THREAD_AND_TIME: u64 = SAMPLE_THREAD | SAMPLE_TIME;
 pub(crate) const SAMPLE_CALL_CHAIN: u64 = 1 << 5;
 pub(crate) const SAMPLE_RAW: u64 = 1 << 10;
 pub(crate) const SAMPLE_REGISTERS: u64 = 1 << 12;
@@ -80,11 +79,13 @@ const CLOSE_ON_EXEC: libc::c_ulong = 1 << 3;
 /// What an event counts: a thread, a CPU, or a thread while it runs on a CPU.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Target {
-    /// A kernel id; 0 is the calling thread, -1 every thread.
+    /// A kernel id, or [`EVERY_THREAD`]; 0 is the calling thread.
     pub(crate) thread: i32,
     /// -1 is every CPU.
     pub(crate) cpu: i32,
 }
+
+pub(crate) const EVERY_THREAD: i32 = -1;
 
 /// Opens an event, in the group of `leader` if there is one.
 pub(crate) fn open(

@@ -1,10 +1,10 @@
 //! What is sampled, and what a sample contains.
 
 use super::attributes::{
-    Attributes, COMM, COMM_EXEC, CONTEXT_SWITCH, DISABLED, EXCLUDE_CALL_CHAIN_KERNEL,
+    Attributes, COMM, COMM_EXEC, CONTEXT_SWITCH, DISABLED, EVERY_THREAD, EXCLUDE_CALL_CHAIN_KERNEL,
     EXCLUDE_KERNEL, FORMAT_ID, FORMAT_LOST, FREQUENCY, INHERIT, MMAP, MMAP2, SAMPLE_CALL_CHAIN,
     SAMPLE_ID_ALL, SAMPLE_IDENTIFIER, SAMPLE_RAW, SAMPLE_REGISTERS, SAMPLE_STACK,
-    SAMPLE_THREAD_TIME_AND_CPU, SOFTWARE, TASK, TRACEPOINT, USE_CLOCK,
+    SAMPLE_THREAD_AND_TIME, SOFTWARE, TASK, TRACEPOINT, Target, USE_CLOCK,
 };
 use super::registers::REGISTERS;
 
@@ -21,34 +21,26 @@ pub enum Event {
         /// A sample for every `period` of them.
         period: u64,
     },
-    /// A tracepoint of the kernel.
+    /// A tracepoint of the kernel, each time that it is reached. Its samples have nothing except its fields.
     Tracepoint {
         /// From [`Tracefs::event_id`](crate::tracefs::Tracefs::event_id).
         id: u64,
-        /// A sample for every `period` times that it is reached.
-        period: u64,
     },
 }
 
-/// What a sample contains, beside its thread, its time and its CPU.
+/// What a sample contains, beside its thread and its time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SampleContent {
     /// The addresses of the functions that were being executed, by frame pointers.
     pub call_chain: bool,
-    /// The registers in user mode.
     pub user_registers: bool,
     /// As much of the stack in user mode, from the stack pointer on. Rounded up to 8, at most 65,528.
     pub user_stack_bytes: u32,
-    /// The fields of a tracepoint.
-    pub raw: bool,
 }
 
-/// An event to sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SampledEvent {
-    /// What to sample.
     pub event: Event,
-    /// What its samples contain.
     pub content: SampleContent,
     /// Also a record whenever a thread comes to a CPU or leaves it. Set it for one event at most: each event that has it
     /// writes a record of its own.
@@ -70,33 +62,15 @@ pub(super) struct Means {
     pub(super) sees_kernel: bool,
 }
 
-/// What every sample has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Detail {
-    /// Its thread, time and CPU.
-    Full,
-    /// Nothing but the fields of its tracepoint.
-    FieldsOnly,
-}
-
-/// Which threads an event is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Inherit {
-    /// A thread, and those that it starts later.
-    Yes,
-    /// All threads of a CPU.
-    No,
-}
-
 impl SampledEvent {
-    pub(super) fn attributes(&self, inherit: Inherit, detail: Detail, means: Means) -> Attributes {
+    pub(super) fn attributes(&self, target: Target, means: Means) -> Attributes {
         let (kind, config, sample_period, mut flags) = match self.event {
             Event::CpuClock { frequency_hz } => (SOFTWARE, CPU_CLOCK, frequency_hz, FREQUENCY),
             Event::ContextSwitches { period } => (SOFTWARE, CONTEXT_SWITCHES, period, 0),
-            Event::Tracepoint { id, period } => (TRACEPOINT, id, period, 0),
+            Event::Tracepoint { id } => (TRACEPOINT, id, 1, 0),
         };
         flags |= DISABLED | SAMPLE_ID_ALL | USE_CLOCK;
-        flags |= chosen(inherit == Inherit::Yes, INHERIT);
+        flags |= chosen(target.thread != EVERY_THREAD, INHERIT);
         flags |= chosen(self.switches, CONTEXT_SWITCH);
         flags |= chosen(self.mappings, MMAP | MMAP2 | COMM | COMM_EXEC | TASK);
         let excludes_kernel = self.works_without_kernel() && !means.sees_kernel;
@@ -107,7 +81,7 @@ impl SampledEvent {
             kind,
             config,
             sample_period,
-            sample_type: content.sample_type(detail),
+            sample_type: self.sample_type(),
             read_format: FORMAT_ID | chosen(means.counts_lost, FORMAT_LOST),
             flags,
             user_registers: chosen(content.user_registers, REGISTERS.mask()),
@@ -117,36 +91,29 @@ impl SampledEvent {
         }
     }
 
-    /// The fields of a tracepoint, each time that it is reached.
     pub(super) fn fields_of(tracepoint: u64) -> SampledEvent {
         SampledEvent {
-            event: Event::Tracepoint {
-                id: tracepoint,
-                period: 1,
-            },
-            content: SampleContent {
-                raw: true,
-                ..SampleContent::default()
-            },
+            event: Event::Tracepoint { id: tracepoint },
+            content: SampleContent::default(),
             switches: false,
             mappings: false,
         }
     }
 
+    fn sample_type(&self) -> u64 {
+        if let Event::Tracepoint { .. } = self.event {
+            return SAMPLE_IDENTIFIER | SAMPLE_RAW;
+        }
+        SAMPLE_IDENTIFIER
+            | SAMPLE_THREAD_AND_TIME
+            | chosen(self.content.call_chain, SAMPLE_CALL_CHAIN)
+            | chosen(self.content.user_registers, SAMPLE_REGISTERS)
+            | chosen(self.content.user_stack_bytes > 0, SAMPLE_STACK)
+    }
+
     /// It still means something if nothing in the kernel is sampled. The others happen in the kernel.
     pub(super) fn works_without_kernel(&self) -> bool {
         matches!(self.event, Event::CpuClock { .. })
-    }
-}
-
-impl SampleContent {
-    pub(super) fn sample_type(self, detail: Detail) -> u64 {
-        chosen(detail == Detail::Full, SAMPLE_THREAD_TIME_AND_CPU)
-            | SAMPLE_IDENTIFIER
-            | chosen(self.call_chain, SAMPLE_CALL_CHAIN)
-            | chosen(self.user_registers, SAMPLE_REGISTERS)
-            | chosen(self.user_stack_bytes > 0, SAMPLE_STACK)
-            | chosen(self.raw, SAMPLE_RAW)
     }
 }
 

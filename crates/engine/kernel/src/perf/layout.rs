@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::PathBuf;
 
-use super::event::{Detail, SampleContent};
+use super::event::SampleContent;
 use super::record::{Record, Sample, UserRegisters};
 use super::registers::REGISTERS;
 
@@ -20,7 +20,6 @@ const SWITCH: u32 = 14;
 
 const MISC_EXEC: u16 = 1 << 13;
 const MISC_SWITCH_OUT: u16 = 1 << 13;
-const MISC_SWITCH_OUT_PREEMPTED: u16 = 1 << 14;
 
 /// Addresses from here on are no addresses: each says to which mode the following ones belong.
 const FIRST_CONTEXT: u64 = -4095_i64 as u64;
@@ -54,7 +53,6 @@ pub struct Malformed;
 #[derive(Clone, Debug)]
 pub struct Layout {
     contents: Vec<SampleContent>,
-    detail: Detail,
     /// Which event has which identifier. An event has one for each thread and CPU for which it is open.
     events: HashMap<u64, usize>,
 }
@@ -72,71 +70,52 @@ impl Layout {
         Layout {
             events: known.collect(),
             contents,
-            detail: Detail::Full,
         }
-    }
-
-    /// The layout of events whose samples have this.
-    pub(super) fn with(self, detail: Detail) -> Layout {
-        Layout { detail, ..self }
     }
 
     /// Reads a record, header included; `None` for kinds of records that nobody needs.
     ///
     /// # Errors
     /// If its lengths do not fit into it, or it belongs to no event of this layout.
-    pub fn read<'a>(&self, bytes: &'a [u8]) -> Result<Option<Record<'a>>, Malformed> {
-        let mut header = Reader(bytes);
-        let kind = header.u32()?;
-        let misc = header.u16()?;
-        if usize::from(header.u16()?) != bytes.len() {
-            return Err(Malformed);
-        }
-        let body = header.0;
+    pub fn read(&self, bytes: &[u8]) -> Result<Option<Record>, Malformed> {
+        let (kind, misc, body) = header(bytes)?;
         if kind == SAMPLE {
             return self.sample(body).map(Some);
         }
-        let (body, trailer) = Trailer::split(body, self.detail)?;
+        let start = body.0.len().checked_sub(TRAILER_BYTES).ok_or(Malformed)?;
+        let (body, trailer) = body.0.split_at(start);
+        let origin = Origin::read(&mut Reader(trailer))?;
         let mut body = Reader(body);
-        let record = match kind {
+        match kind {
             LOST => {
                 body.u64()?;
-                Record::Lost(body.u64()?)
+                Ok(Some(Record::Lost(body.u64()?)))
             }
-            LOST_SAMPLES => Record::Lost(body.u64()?),
-            COMM => comm(body, misc, trailer)?,
-            FORK | EXIT => thread(body, kind)?,
-            MAPPING => mapping(body, trailer)?,
-            SWITCH => trailer.switch(misc),
-            _ => return Ok(None),
-        };
-        Ok(Some(record))
+            LOST_SAMPLES => Ok(Some(Record::Lost(body.u64()?))),
+            COMM => comm(body, misc, origin),
+            FORK | EXIT => thread(body, kind).map(Some),
+            MAPPING => mapping(body, origin),
+            SWITCH => Ok((misc & MISC_SWITCH_OUT == 0).then_some(Record::CameBack {
+                tid: origin.tid,
+                time_ns: origin.time_ns,
+            })),
+            _ => Ok(None),
+        }
     }
 
-    fn sample<'a>(&self, body: &'a [u8]) -> Result<Record<'a>, Malformed> {
-        let mut body = Reader(body);
+    fn sample(&self, mut body: Reader<'_>) -> Result<Record, Malformed> {
         let event = *self.events.get(&body.u64()?).ok_or(Malformed)?;
         let content = *self.contents.get(event).ok_or(Malformed)?;
-        let Trailer {
-            pid,
-            tid,
-            time_ns,
-            cpu,
-        } = Trailer::read(&mut body, self.detail)?;
+        let Origin { pid, tid, time_ns } = Origin::read(&mut body)?;
         let mut sample = Sample {
             event,
             pid,
             tid,
             time_ns,
-            cpu,
             ..Sample::default()
         };
         if content.call_chain {
             body.call_chain(&mut sample)?;
-        }
-        if content.raw {
-            let length = body.u32()?;
-            sample.raw = body.take(length as usize)?;
         }
         if content.user_registers {
             let has_registers = body.u64()? != 0;
@@ -145,103 +124,93 @@ impl Layout {
             }
         }
         if content.user_stack_bytes > 0 {
-            sample.stack = body.stack()?;
+            sample.stack = body.stack()?.to_vec();
         }
         Ok(Record::Sample(sample))
     }
 }
 
+/// The fields of a tracepoint, from a sample that has nothing else; `None` for other kinds of records.
+pub(super) fn fields(bytes: &[u8]) -> Result<Option<&[u8]>, Malformed> {
+    let (kind, _, mut body) = header(bytes)?;
+    if kind != SAMPLE {
+        return Ok(None);
+    }
+    // The identifier: there is one event only.
+    body.u64()?;
+    let length = body.u32()?;
+    body.take(length as usize).map(Some)
+}
+
+/// The kind of a record, what it says besides, and its body.
+fn header(bytes: &[u8]) -> Result<(u32, u16, Reader<'_>), Malformed> {
+    let mut header = Reader(bytes);
+    let (kind, misc) = (header.u32()?, header.u16()?);
+    if usize::from(header.u16()?) != bytes.len() {
+        return Err(Malformed);
+    }
+    Ok((kind, misc, header))
+}
+
 /// What every record but samples ends with, before the identifier, and what samples begin with, after it.
-#[derive(Clone, Copy, Debug, Default)]
-struct Trailer {
+struct Origin {
     pid: i32,
     tid: i32,
     time_ns: u64,
-    cpu: u32,
 }
 
-impl Trailer {
-    /// What precedes the trailer of a record, and the trailer.
-    fn split(body: &[u8], detail: Detail) -> Result<(&[u8], Trailer), Malformed> {
-        let bytes = match detail {
-            Detail::Full => 32,
-            Detail::FieldsOnly => 8,
-        };
-        let start = body.len().checked_sub(bytes).ok_or(Malformed)?;
-        let (body, trailer) = body.split_at(start);
-        Ok((body, Trailer::read(&mut Reader(trailer), detail)?))
-    }
+/// An origin and an identifier.
+const TRAILER_BYTES: usize = 24;
 
-    fn read(bytes: &mut Reader<'_>, detail: Detail) -> Result<Trailer, Malformed> {
-        if detail == Detail::FieldsOnly {
-            return Ok(Trailer::default());
-        }
-        let trailer = Trailer {
+impl Origin {
+    fn read(bytes: &mut Reader<'_>) -> Result<Origin, Malformed> {
+        Ok(Origin {
             pid: bytes.id()?,
             tid: bytes.id()?,
             time_ns: bytes.u64()?,
-            cpu: bytes.u32()?,
-        };
-        bytes.u32()?;
-        Ok(trailer)
-    }
-
-    fn switch(self, misc: u16) -> Record<'static> {
-        let out = misc & MISC_SWITCH_OUT != 0;
-        Record::Switch {
-            pid: self.pid,
-            tid: self.tid,
-            time_ns: self.time_ns,
-            cpu: self.cpu,
-            out,
-            preempted: out && misc & MISC_SWITCH_OUT_PREEMPTED != 0,
-        }
+        })
     }
 }
 
-fn comm<'a>(mut body: Reader<'a>, misc: u16, trailer: Trailer) -> Result<Record<'a>, Malformed> {
-    Ok(Record::Comm {
-        pid: body.id()?,
-        tid: body.id()?,
-        time_ns: trailer.time_ns,
-        name: String::from_utf8_lossy(body.text()),
-        exec: misc & MISC_EXEC != 0,
-    })
+/// A thread has a new name; `None` unless that is because its process executes another program.
+fn comm(mut body: Reader<'_>, misc: u16, origin: Origin) -> Result<Option<Record>, Malformed> {
+    let pid = body.id()?;
+    Ok((misc & MISC_EXEC != 0).then_some(Record::Executed {
+        pid,
+        time_ns: origin.time_ns,
+    }))
 }
 
-fn thread(mut body: Reader<'_>, kind: u32) -> Result<Record<'static>, Malformed> {
-    let (pid, parent_pid) = (body.id()?, body.id()?);
-    let (tid, parent_tid) = (body.id()?, body.id()?);
+fn thread(mut body: Reader<'_>, kind: u32) -> Result<Record, Malformed> {
+    let (pid, parent) = (body.id()?, body.id()?);
+    let (tid, _parent_tid) = (body.id()?, body.id()?);
     let time_ns = body.u64()?;
     Ok(match kind {
-        EXIT => Record::Exit { pid, tid, time_ns },
-        _ => Record::Fork {
+        EXIT => Record::Ended { pid, tid, time_ns },
+        _ => Record::Forked {
             pid,
-            tid,
-            parent_pid,
-            parent_tid,
+            parent,
             time_ns,
         },
     })
 }
 
-fn mapping<'a>(mut body: Reader<'a>, trailer: Trailer) -> Result<Record<'a>, Malformed> {
-    let (pid, tid) = (body.id()?, body.id()?);
+fn mapping(mut body: Reader<'_>, origin: Origin) -> Result<Option<Record>, Malformed> {
+    let (pid, _tid) = (body.id()?, body.id()?);
     let (address, length, offset) = (body.u64()?, body.u64()?, body.u64()?);
     // The device and the inode, or a build id.
     body.take(24)?;
     let protection = body.u32()?;
     body.u32()?;
-    Ok(Record::Mapping {
+    let executable = protection & libc::PROT_EXEC as u32 != 0;
+    Ok(executable.then(|| Record::Mapped {
         pid,
-        tid,
-        time_ns: trailer.time_ns,
+        time_ns: origin.time_ns,
         address,
         length,
         offset,
-        path: Path::new(OsStr::from_bytes(body.text())),
-        executable: protection & libc::PROT_EXEC as u32 != 0,
-    })
+        path: PathBuf::from(OsStr::from_bytes(body.text())),
+    }))
 }
 
 /// What has not been read yet.
@@ -279,7 +248,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a call chain into the sample: its addresses in the kernel and in user mode.
-    fn call_chain(&mut self, sample: &mut Sample<'_>) -> Result<(), Malformed> {
+    fn call_chain(&mut self, sample: &mut Sample) -> Result<(), Malformed> {
         let length = usize::try_from(self.u64()?).map_err(|_| Malformed)?;
         let bytes = self.take(length.checked_mul(8).ok_or(Malformed)?)?;
         let mut context = CONTEXT_USER;

@@ -4,7 +4,6 @@
 //! A [`Layout`] reads a record's bytes, and touches nothing else.
 
 pub(crate) mod attributes;
-mod cpus;
 mod error;
 mod event;
 mod layout;

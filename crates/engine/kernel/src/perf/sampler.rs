@@ -1,19 +1,19 @@
 //! Events that are sampled, and the rings that their records go to.
 
 use std::collections::BTreeSet;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use super::attributes::{self, Control, Target, words};
-use super::cpus;
+use super::attributes::{self, Control, EVERY_THREAD, Target, words};
 use super::error::OpenError;
-use super::event::{Detail, Inherit, Means, SampledEvent};
-use super::layout::Layout;
+use super::event::{Means, SampledEvent};
+use super::layout::{self, Layout, Malformed};
 use super::record::Record;
 use super::ring::Ring;
+use crate::system::parse_cpu_list;
 
 /// Samples events of some threads, and of every thread and process that they start later.
 ///
@@ -31,7 +31,6 @@ pub struct Sampler {
 #[derive(Debug)]
 struct Opened {
     file: File,
-    /// The index of the event.
     event: usize,
 }
 
@@ -66,12 +65,22 @@ impl Sampler {
         threads: impl Fn() -> io::Result<BTreeSet<i32>>,
         ring_bytes_per_cpu: usize,
     ) -> Result<Sampler, OpenError> {
-        Self::of_threads(events, Detail::Full, threads, ring_bytes_per_cpu)
+        for _ in 0..ATTEMPTS {
+            let before = threads()?;
+            if before.is_empty() {
+                return Err(OpenError::NoThreads);
+            }
+            let opening = Opening::new(events, before.len(), ring_bytes_per_cpu)?;
+            let sampler = opening.open(before.iter().copied())?;
+            if threads()?.is_subset(&before) {
+                return sampler.enabled();
+            }
+        }
+        Err(OpenError::ThreadsKeepAppearing)
     }
 
     /// Samples a tracepoint each time that one of these threads reaches it, as [`open`](Self::open) does, but the samples
-    /// have nothing except the fields ([`Sample::raw`](super::Sample::raw)): pid, tid, time and CPU are 0. This costs the
-    /// threads about a fifth less.
+    /// have nothing except the fields: see [`read_fields`](Self::read_fields). This costs the threads about a fifth less.
     ///
     /// # Errors
     /// As of [`open`](Self::open).
@@ -81,7 +90,7 @@ impl Sampler {
         ring_bytes_per_cpu: usize,
     ) -> Result<Sampler, OpenError> {
         let events = [SampledEvent::fields_of(tracepoint)];
-        Self::of_threads(&events, Detail::FieldsOnly, threads, ring_bytes_per_cpu)
+        Self::open(&events, threads, ring_bytes_per_cpu)
     }
 
     /// Samples a tracepoint each time that any thread reaches it, likewise with nothing except the fields. This takes
@@ -94,37 +103,8 @@ impl Sampler {
         ring_bytes_per_cpu: usize,
     ) -> Result<Sampler, OpenError> {
         let events = [SampledEvent::fields_of(tracepoint)];
-        Self::of_all_threads(&events, Detail::FieldsOnly, ring_bytes_per_cpu)
-    }
-
-    fn of_threads(
-        events: &[SampledEvent],
-        detail: Detail,
-        threads: impl Fn() -> io::Result<BTreeSet<i32>>,
-        ring_bytes: usize,
-    ) -> Result<Sampler, OpenError> {
-        for _ in 0..ATTEMPTS {
-            let before = threads()?;
-            if before.is_empty() {
-                return Err(OpenError::NoThreads);
-            }
-            let opening = Opening::new(events, Inherit::Yes, before.len(), ring_bytes)?;
-            let sampler = opening.open(detail, before.iter().copied())?;
-            if threads()?.is_subset(&before) {
-                return sampler.enabled();
-            }
-        }
-        Err(OpenError::ThreadsKeepAppearing)
-    }
-
-    fn of_all_threads(
-        events: &[SampledEvent],
-        detail: Detail,
-        ring_bytes: usize,
-    ) -> Result<Sampler, OpenError> {
-        const EVERY_THREAD: i32 = -1;
-        let opening = Opening::new(events, Inherit::No, 1, ring_bytes)?;
-        opening.open(detail, [EVERY_THREAD])?.enabled()
+        let opening = Opening::new(&events, 1, ring_bytes_per_cpu)?;
+        opening.open([EVERY_THREAD])?.enabled()
     }
 
     /// Passes on every record that the kernel has written by now: those of one CPU in their order, one CPU after the
@@ -132,17 +112,23 @@ impl Sampler {
     ///
     /// # Errors
     /// If some records cannot be read. The others are still passed on.
-    pub fn read(&mut self, take: &mut dyn FnMut(Record<'_>)) -> io::Result<()> {
-        let mut result = Ok(());
-        for ring in &mut self.rings {
-            let mut malformed = None;
-            let read = ring.read(&mut |bytes| match self.layout.read(bytes) {
-                Ok(record) => record.into_iter().for_each(&mut *take),
-                Err(error) => malformed = Some(io::Error::other(error)),
-            });
-            result = result.and(read).and(malformed.map_or(Ok(()), Err));
-        }
-        result
+    pub fn read(&mut self, take: &mut dyn FnMut(Record)) -> io::Result<()> {
+        let layout = &self.layout;
+        read_all(&mut self.rings, &mut |bytes| {
+            layout.read(bytes)?.into_iter().for_each(&mut *take);
+            Ok(())
+        })
+    }
+
+    /// Likewise the fields of the tracepoint, of a sampler that samples nothing else.
+    ///
+    /// # Errors
+    /// As of [`read`](Self::read).
+    pub fn read_fields(&mut self, take: &mut dyn FnMut(&[u8])) -> io::Result<()> {
+        read_all(&mut self.rings, &mut |bytes| {
+            layout::fields(bytes)?.into_iter().for_each(&mut *take);
+            Ok(())
+        })
     }
 
     /// Waits until a quarter of some ring is full, but not longer than `timeout`.
@@ -195,10 +181,33 @@ impl Sampler {
     }
 }
 
+/// Passes on the bytes of every record. An error in one does not keep the others.
+fn read_all(
+    rings: &mut [Ring],
+    take: &mut dyn FnMut(&[u8]) -> Result<(), Malformed>,
+) -> io::Result<()> {
+    let mut result = Ok(());
+    for ring in rings {
+        let mut taken = Ok(());
+        let read = ring.read(&mut |bytes| {
+            if let Err(malformed) = take(bytes) {
+                taken = Err(io::Error::other(malformed));
+            }
+        });
+        result = result.and(read).and(taken);
+    }
+    result
+}
+
+fn online_cpus() -> io::Result<Vec<i32>> {
+    let list = fs::read_to_string("/sys/devices/system/cpu/online")?;
+    let cpus = parse_cpu_list(&list).map_err(io::Error::other)?;
+    Ok(cpus.into_iter().map(|cpu| cpu as i32).collect())
+}
+
 /// A sampler whose events are being opened. They are disabled.
 struct Opening<'a> {
     events: &'a [SampledEvent],
-    inherit: Inherit,
     threads: usize,
     cpus: Vec<i32>,
     rings: Vec<Ring>,
@@ -210,17 +219,15 @@ struct Opening<'a> {
 impl<'a> Opening<'a> {
     fn new(
         events: &'a [SampledEvent],
-        inherit: Inherit,
         threads: usize,
         ring_bytes: usize,
     ) -> Result<Opening<'a>, OpenError> {
-        let cpus = cpus::online()?;
+        let cpus = online_cpus()?;
         if threads.saturating_mul(cpus.len() * events.len()) > MOST_FILES {
             return Err(OpenError::TooManyThreads { threads });
         }
         Ok(Opening {
             events,
-            inherit,
             threads,
             rings: Ring::open_all(&cpus, ring_bytes)
                 .map_err(|error| OpenError::of(error, threads))?,
@@ -234,14 +241,10 @@ impl<'a> Opening<'a> {
         })
     }
 
-    fn open(
-        mut self,
-        detail: Detail,
-        threads: impl IntoIterator<Item = i32>,
-    ) -> Result<Sampler, OpenError> {
+    fn open(mut self, threads: impl IntoIterator<Item = i32>) -> Result<Sampler, OpenError> {
         for thread in threads {
             for event in 0..self.events.len() {
-                self.open_event(event, detail, thread)
+                self.open_event(event, thread)
                     .map_err(|error| OpenError::of(error, self.threads))?;
             }
         }
@@ -250,7 +253,7 @@ impl<'a> Opening<'a> {
         }
         let contents = self.events.iter().map(|event| event.content).collect();
         Ok(Sampler {
-            layout: Layout::new(contents, self.identifiers).with(detail),
+            layout: Layout::new(contents, self.identifiers),
             rings: self.rings,
             opened: self.opened,
             means: self.means,
@@ -258,10 +261,10 @@ impl<'a> Opening<'a> {
     }
 
     /// Opens an event for a thread on every CPU; not if the thread has ended.
-    fn open_event(&mut self, event: usize, detail: Detail, thread: i32) -> io::Result<()> {
+    fn open_event(&mut self, event: usize, thread: i32) -> io::Result<()> {
         for index in 0..self.cpus.len() {
             let cpu = self.cpus[index];
-            let file = match self.open_with_means(event, detail, Target { thread, cpu }) {
+            let file = match self.open_with_means(event, Target { thread, cpu }) {
                 Err(error) if error.raw_os_error() == Some(libc::ESRCH) => return Ok(()),
                 other => other?,
             };
@@ -274,15 +277,10 @@ impl<'a> Opening<'a> {
     }
 
     /// Opens an event; if the kernel refuses, without what older kernels lack and what other users may not see.
-    fn open_with_means(
-        &mut self,
-        event: usize,
-        detail: Detail,
-        target: Target,
-    ) -> io::Result<File> {
+    fn open_with_means(&mut self, event: usize, target: Target) -> io::Result<File> {
         let event = &self.events[event];
         loop {
-            let attributes = event.attributes(self.inherit, detail, self.means);
+            let attributes = event.attributes(target, self.means);
             let error = match attributes::open(attributes, target, None) {
                 Ok(file) => return Ok(file),
                 Err(error) => error,

@@ -81,7 +81,6 @@ impl Pool {
         self.group
     }
 
-    /// How many bytes each buffer holds.
     pub(super) fn room(&self) -> u32 {
         self.room
     }
@@ -190,7 +189,6 @@ pub(super) struct Mapping {
 }
 
 impl Mapping {
-    /// Maps `length` bytes.
     pub(super) fn new(length: usize) -> io::Result<Self> {
         // SAFETY: an anonymous mapping at an address that the kernel chooses touches no memory in use.
         let start = unsafe {

@@ -25,7 +25,6 @@ use buffers::{Mapping, Pool};
 use queue::Queue;
 use slot::{MOST_SLOTS, Operation, Slot, Tag};
 
-/// The sizes of a [`Ring`].
 #[derive(Clone, Copy, Debug)]
 pub struct RingSettings {
     /// How many sockets it has at a time.
@@ -33,11 +32,9 @@ pub struct RingSettings {
     /// Buffers for [`Receive::Many`], a power of two up to 32,768. With fewer buffers than readable sockets the ring is
     /// slower, but loses nothing. Only those that were needed take memory.
     pub small_buffers: u16,
-    /// Bytes per small buffer.
     pub small_buffer_bytes: u32,
     /// Buffers for [`Receive::Once`], a power of two up to 32,768.
     pub large_buffers: u16,
-    /// Bytes per large buffer.
     pub large_buffer_bytes: u32,
 }
 
@@ -389,7 +386,6 @@ impl Ring {
         self.queue.has_ready()
     }
 
-    /// How many system calls the ring has made.
     pub fn system_calls(&self) -> u64 {
         self.queue.system_calls() + self.other_system_calls
     }

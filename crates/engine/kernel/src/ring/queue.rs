@@ -83,7 +83,6 @@ impl Queue {
         self.system_calls
     }
 
-    /// Whether there are completions to pop.
     pub(super) fn has_ready(&self) -> bool {
         self.ready > 0
     }

@@ -32,7 +32,6 @@ const MAX_RESET: usize = 64;
 /// How much the unfinished gRPC calls of a connection may hold, in bytes.
 const MAX_HELD: usize = 64 << 20;
 
-/// One connection in HTTP/2.
 #[derive(Debug)]
 pub(crate) struct Http2 {
     stage: Stage,
@@ -122,11 +121,8 @@ impl Http2 {
                 Err(code) => Err(code),
             };
             if let Err(code) = result {
-                write(shared, |buffer| {
-                    buffer.extend_from_slice(&encode_header(8, Kind::GOAWAY, 0, 0));
-                    buffer.extend_from_slice(&self.last_stream.to_be_bytes());
-                    buffer.extend_from_slice(&code.0.to_be_bytes());
-                });
+                let end = [self.last_stream.to_be_bytes(), code.0.to_be_bytes()];
+                write_frame(Kind::GOAWAY, 0, 0, end.as_flattened(), shared);
                 return (read, Progress::Over);
             }
         }
@@ -496,9 +492,7 @@ impl Http2 {
         }
         self.may_send |= change > 0;
         self.stage = Stage::Open;
-        write(shared, |buffer| {
-            buffer.extend_from_slice(&encode_header(0, Kind::SETTINGS, flag::ACK, 0));
-        });
+        write_frame(Kind::SETTINGS, flag::ACK, 0, &[], shared);
         Ok(())
     }
 
@@ -608,10 +602,7 @@ fn on_ping(frame: &Frame<'_>, shared: &mut Shared) -> Result<(), ErrorCode> {
     match frame.payload.len() {
         _ if frame.stream != 0 => return Err(ErrorCode::PROTOCOL_ERROR),
         8 if frame.has(flag::ACK) => {}
-        8 => write(shared, |buffer| {
-            buffer.extend_from_slice(&encode_header(8, Kind::PING, flag::ACK, 0));
-            buffer.extend_from_slice(frame.payload);
-        }),
+        8 => write_frame(Kind::PING, flag::ACK, 0, frame.payload, shared),
         _ => return Err(ErrorCode::FRAME_SIZE_ERROR),
     }
     Ok(())
@@ -629,16 +620,17 @@ fn on_priority(frame: &Frame<'_>, shared: &mut Shared) -> Result<(), ErrorCode> 
 }
 
 fn reset(stream: u32, code: ErrorCode, shared: &mut Shared) {
-    write(shared, |buffer| {
-        buffer.extend_from_slice(&encode_header(4, Kind::RST_STREAM, 0, stream));
-        buffer.extend_from_slice(&code.0.to_be_bytes());
-    });
+    write_frame(Kind::RST_STREAM, 0, stream, &code.0.to_be_bytes(), shared);
 }
 
 fn open_window(stream: u32, more: u32, shared: &mut Shared) {
+    write_frame(Kind::WINDOW_UPDATE, 0, stream, &more.to_be_bytes(), shared);
+}
+
+fn write_frame(kind: Kind, flags: u8, stream: u32, payload: &[u8], shared: &mut Shared) {
     write(shared, |buffer| {
-        buffer.extend_from_slice(&encode_header(4, Kind::WINDOW_UPDATE, 0, stream));
-        buffer.extend_from_slice(&more.to_be_bytes());
+        buffer.extend_from_slice(&encode_header(payload.len(), kind, flags, stream));
+        buffer.extend_from_slice(payload);
     });
 }
 

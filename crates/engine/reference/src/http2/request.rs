@@ -16,12 +16,10 @@ const LONGEST_RECENT: usize = 1024;
 pub(super) enum Request {
     /// A response with this status and body.
     Http {
-        /// The response.
         reply: Reply,
         /// The length of the request's body, if the client says it.
         length: Option<u64>,
     },
-    /// A gRPC call.
     Grpc(grpc::Method),
     /// It breaks the rules for requests (RFC 9113, section 8.1.1).
     Malformed,

@@ -15,7 +15,6 @@ use crate::shared::BATCH;
 
 #[derive(Debug)]
 pub(super) struct Stream {
-    /// Its number.
     pub(crate) id: u32,
     /// How much it may send.
     pub(crate) window: SendWindow,
@@ -32,7 +31,6 @@ pub(super) struct Stream {
 pub(super) enum Inbound {
     /// A body that is skipped, of this length if it is known, and then the response.
     Body {
-        /// The response.
         reply: Reply,
         /// How many bytes are left.
         left: Option<u64>,
@@ -126,16 +124,13 @@ pub(super) struct Sender<'a> {
     pub(crate) window: &'a mut SendWindow,
     /// Whether the next header block must say that the dynamic table stays empty.
     pub(crate) shrinks_table: &'a mut bool,
-    /// The texts and heads.
     pub(crate) responses: &'a Responses,
-    /// The current date.
     pub(crate) date: &'a Date,
     /// Where frames go.
     pub(crate) output: &'a mut Output,
 }
 
 impl Sender<'_> {
-    /// Writes a HEADERS frame.
     pub(super) fn head(&mut self, head: &Head, stream: u32, ends_stream: bool) {
         let place = Place {
             stream,

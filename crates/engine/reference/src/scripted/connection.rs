@@ -8,7 +8,8 @@ use nix::errno::Errno;
 use nix::sys::socket::{MsgFlags, recv};
 
 use crate::date::Date;
-use crate::framing::{Event, Framer, Link};
+use crate::framing::Link;
+use crate::http1::Http1;
 use crate::output::{Output, Sent};
 use crate::responses::Responses;
 use crate::route::Reply;
@@ -19,11 +20,9 @@ const MAX_WAITING: usize = 10_000;
 #[derive(Debug)]
 pub(super) struct Connection {
     socket: TcpStream,
-    framer: Framer,
+    requests: Http1,
     /// The beginning of a request.
     input: Vec<u8>,
-    /// The reply to the request whose body is being skipped.
-    reply: Option<Reply>,
     /// How many requests wait for their responses.
     waiting: usize,
     /// When the response to the last request leaves.
@@ -36,7 +35,6 @@ pub(super) struct Connection {
     ended: bool,
 }
 
-/// Whether a connection continues.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Stays,
@@ -48,9 +46,8 @@ impl Connection {
     pub(super) fn new(socket: TcpStream) -> Self {
         Self {
             socket,
-            framer: Framer::default(),
+            requests: Http1::default(),
             input: Vec::new(),
-            reply: None,
             waiting: 0,
             last_leaves: Duration::ZERO,
             output: Output::default(),
@@ -113,25 +110,13 @@ impl Connection {
     fn find_requests(&mut self, bytes: &[u8], on_request: &mut impl FnMut(Reply)) -> usize {
         let mut read = 0;
         while !self.closing {
-            let reply = match self.framer.next(&bytes[read..]) {
-                Ok((length, event)) => {
-                    read += length;
-                    match event {
-                        Event::NeedMore => break,
-                        Event::Head(head) => {
-                            self.reply = Some(Reply::to(&head));
-                            None
-                        }
-                        Event::End => self.reply.take(),
-                    }
-                }
-                Err(refusal) => Some(Reply::refusing(refusal)),
-            };
-            if let Some(reply) = reply {
-                self.waiting += 1;
-                self.closing = reply.link == Link::Closes;
-                on_request(reply);
-            }
+            // Clients that wait for `100 Continue` send the body after a while anyway.
+            let (length, reply) = self.requests.next(&bytes[read..], || ());
+            read += length;
+            let Some(reply) = reply else { break };
+            self.waiting += 1;
+            self.closing = reply.link == Link::Closes;
+            on_request(reply);
         }
         read
     }

@@ -62,7 +62,6 @@ impl ScriptedServer {
         self
     }
 
-    /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }

@@ -78,7 +78,6 @@ struct Waiting {
 }
 
 impl Queue {
-    /// With no request yet.
     pub(super) fn new(
         listener: TcpListener,
         responses: Arc<Responses>,

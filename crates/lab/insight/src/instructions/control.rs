@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use crate::instructions::bounded;
+use crate::bounded;
 use crate::instructions::emulator::{COUNTS, Emulator, PIPES};
 use crate::instructions::profile::{InstructionCount, ProfileError};
 
@@ -28,7 +28,6 @@ pub struct Control {
     folder: PathBuf,
 }
 
-/// Why instructions could not be counted.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
     #[error("cannot read {}: {source}", path.display())]

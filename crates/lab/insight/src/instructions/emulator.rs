@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use prony_kernel::on_path;
 
-use crate::instructions::bounded;
+use crate::bounded;
 use crate::instructions::messages::Messages;
+use crate::variable::RuntimeVariable;
 
 /// How long valgrind may take to print its version.
 const VERSION_TIME: Duration = Duration::from_secs(10);
@@ -17,7 +18,6 @@ const VERSION_TIME: Duration = Duration::from_secs(10);
 pub(crate) const PIPES: &str = "pipe";
 pub(crate) const COUNTS: &str = "counts";
 
-/// The installed valgrind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Emulator {
     program: PathBuf,
@@ -25,7 +25,6 @@ pub struct Emulator {
     version: String,
 }
 
-/// Why there is no emulator.
 #[derive(Debug, thiserror::Error)]
 pub enum EmulatorError {
     #[error("{0} is not installed")]
@@ -103,34 +102,21 @@ fn version_of(program: &Path) -> Result<String, EmulatorError> {
     }
 }
 
-/// A variable that makes a runtime do the same work each time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Setting {
-    /// The variable's name.
-    pub name: &'static str,
-    /// What it is set to, or what is added to it.
-    pub value: &'static str,
-    /// What separates this from what the variable already has; `None` if an existing value stays as it is.
-    pub separator: Option<char>,
-}
-
-/// The settings for every server: runtimes ignore those of others.
-pub const fn settings() -> &'static [Setting] {
-    &[
-        // Go preempts a goroutine that runs for 10 ms with a signal. Under an emulator that happens often, and costs instructions.
-        Setting {
-            name: "GODEBUG",
-            value: "asyncpreemptoff=1",
-            separator: Some(','),
-        },
-        // Python draws the seed of its hashes at each start, and so the number of collisions.
-        Setting {
-            name: "PYTHONHASHSEED",
-            value: "0",
-            separator: None,
-        },
-    ]
-}
+/// The variables with which runtimes do the same work each time.
+pub const SETTINGS: [RuntimeVariable; 2] = [
+    // Go preempts a goroutine that runs for 10 ms with a signal. Under an emulator that happens often, and costs instructions.
+    RuntimeVariable {
+        name: "GODEBUG",
+        value: "asyncpreemptoff=1",
+        separator: Some(','),
+    },
+    // Python draws the seed of its hashes at each start, and so the number of collisions.
+    RuntimeVariable {
+        name: "PYTHONHASHSEED",
+        value: "0",
+        separator: None,
+    },
+];
 
 /// The options of Node.js (18 to 25) that make V8 do the same work each time: it compiles on the main thread, collects
 /// garbage without regard to time, and hashes in the same way at each start. The variable NODE_OPTIONS refuses them.

@@ -35,7 +35,6 @@ impl Messages {
         })
     }
 
-    /// Removes them.
     pub fn discard(&self) {
         for file in self.files() {
             // They are in a folder of logs and do not disturb there.

@@ -3,7 +3,6 @@
 //! [`Emulator`] finds valgrind and wraps a program's command. While the program runs, [`Control`] switches the counting on and
 //! off in each of its processes and has the counts written. [`profile`] reads these files; it does no I/O.
 
-mod bounded;
 mod control;
 mod emulator;
 mod messages;
@@ -11,6 +10,6 @@ pub mod names;
 pub mod profile;
 
 pub use control::{Control, ControlError};
-pub use emulator::{Emulator, EmulatorError, NODE_OPTIONS, Setting, settings};
+pub use emulator::{Emulator, EmulatorError, NODE_OPTIONS, SETTINGS};
 pub use messages::Messages;
 pub use profile::{Function, InstructionCount, ProfileError};

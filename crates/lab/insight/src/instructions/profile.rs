@@ -6,6 +6,7 @@
 
 use std::collections::HashMap;
 use std::io::{self, BufRead, BufReader, Read};
+use std::rc::Rc;
 
 use crate::instructions::names;
 
@@ -14,15 +15,12 @@ mod tests;
 
 /// The most bytes in a line: names of functions in C++ and Rust are long.
 const MOST_LINE: usize = 1 << 20;
-/// The most names in a file.
 const MOST_NAMES: usize = 4_000_000;
-/// The most bytes in a file.
 const MOST_BYTES: u64 = 1 << 30;
 
 /// Instructions, and the functions that executed them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct InstructionCount {
-    /// All instructions.
     pub total: u64,
     /// Those of each function, without the functions that it called; the heaviest first.
     pub functions: Vec<Function>,
@@ -30,7 +28,6 @@ pub struct InstructionCount {
     pub processes: usize,
 }
 
-/// A function with its instructions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Function {
     /// Its name without what differs between two builds: see [`names::stable`].
@@ -41,7 +38,6 @@ pub struct Function {
     pub instructions: u64,
 }
 
-/// Why a file cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ProfileError {
     #[error("it cannot be read: {0}")]
@@ -129,42 +125,24 @@ fn heaviest_first(sums: HashMap<(String, Option<String>), u64>) -> Vec<Function>
 
 /// Names that a file abbreviates: `(12) name` defines the number 12, `(12)` uses it.
 #[derive(Debug, Default)]
-struct Names(HashMap<u64, String>);
+struct Names(HashMap<u64, Rc<str>>);
 
 impl Names {
-    /// The name in a line; `None` if it is malformed or uses a number without a name.
-    fn resolve(&mut self, text: &str) -> Option<Named> {
-        let Some(rest) = text.strip_prefix('(') else {
-            return Some(Named::Spelled(text.to_owned()));
+    /// The name in a line; `None` if it uses a number without a name.
+    fn resolve(&mut self, text: &str) -> Option<Rc<str>> {
+        let numbered = text.strip_prefix('(').and_then(|rest| {
+            let (number, name) = rest.split_once(')')?;
+            // `(below main)` has none.
+            Some((number.parse::<u64>().ok()?, name.trim_start()))
+        });
+        let Some((number, name)) = numbered else {
+            return Some(text.into());
         };
-        let Some((number, name)) = rest.split_once(')') else {
-            return Some(Named::Spelled(text.to_owned()));
-        };
-        // Such as `(below main)`.
-        let Ok(number) = number.parse::<u64>() else {
-            return Some(Named::Spelled(text.to_owned()));
-        };
-        let name = name.trim_start();
         if !name.is_empty() {
-            self.0.insert(number, name.to_owned());
-        } else if !self.0.contains_key(&number) {
-            return None;
+            self.0.insert(number, name.into());
         }
-        Some(Named::Numbered(number))
+        self.0.get(&number).cloned()
     }
-
-    fn text<'a>(&'a self, named: &'a Named) -> &'a str {
-        match named {
-            Named::Spelled(text) => text,
-            Named::Numbered(number) => self.0.get(number).map_or("", String::as_str),
-        }
-    }
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum Named {
-    Numbered(u64),
-    Spelled(String),
 }
 
 /// Where the parser is in a file.
@@ -181,26 +159,17 @@ struct Parser {
     objects: Names,
     /// The index in `costs` of the current function.
     current: Option<usize>,
-    function: Option<Named>,
-    object: Option<Named>,
-    index: HashMap<(Named, Option<Named>), usize>,
+    function: Option<Rc<str>>,
+    object: Option<Rc<str>>,
+    index: HashMap<(Rc<str>, Option<Rc<str>>), usize>,
     costs: Vec<u64>,
-    /// What the next line with a position is.
-    next: Next,
+    /// The next line with a position has the cost of a called function, or the target of a jump.
+    is_foreign: bool,
     /// Instructions of functions so far, and the totals that were written.
     counted: u64,
     totals: u64,
     /// Whether lines came since the last total.
     is_open: bool,
-}
-
-#[derive(Debug, Default, PartialEq)]
-enum Next {
-    /// The cost of the current function.
-    #[default]
-    Own,
-    /// The cost of a called function, or the target of a jump.
-    Foreign,
 }
 
 impl Parser {
@@ -274,7 +243,7 @@ impl Parser {
             }
             "cfn" => drop(self.functions.resolve(value).ok_or_else(malformed)?),
             "cob" => drop(self.objects.resolve(value).ok_or_else(malformed)?),
-            "calls" | "jump" | "jcnd" => self.next = Next::Foreign,
+            "calls" | "jump" | "jcnd" => self.is_foreign = true,
             // Files of source, which Prony does not show.
             "fl" | "fi" | "fe" | "cfi" | "cfl" | "jfi" | "jfn" | "frfn" | "rcalls" => {}
             _ => return Err(malformed()),
@@ -288,7 +257,7 @@ impl Parser {
     /// A line with a position and costs, of which the last ones may be left out if they are 0.
     fn cost(&mut self, text: &str) -> Result<(), ProfileError> {
         self.is_open = true;
-        if std::mem::take(&mut self.next) == Next::Foreign {
+        if std::mem::take(&mut self.is_foreign) {
             return Ok(());
         }
         let event = self.event.ok_or_else(|| self.malformed(text))?;
@@ -344,9 +313,9 @@ impl Parser {
         self.check()?;
         let mut sums: HashMap<(String, Option<String>), u64> = HashMap::new();
         for ((function, object), index) in &self.index {
-            let object = object.as_ref().map(|object| self.objects.text(object));
+            let object = object.as_deref();
             let object = object.filter(|object| !object.is_empty() && *object != "???");
-            let name = names::stable(self.functions.text(function), object);
+            let name = names::stable(function, object);
             let object = object.map(|object| names::object_name(object).to_owned());
             let sum = sums.entry((name, object)).or_default();
             *sum = add(*sum, self.costs[*index])?;

@@ -17,7 +17,6 @@ pub(crate) struct Totals {
     pub(crate) lost: u64,
 }
 
-/// How much a profile keeps.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     pub(crate) stacks: usize,

@@ -1,61 +1,13 @@
 //! What a profile collects while the server runs.
 
-use std::path::PathBuf;
+use prony_kernel::perf::{Record, Sample};
 
 use crate::profile::module::Modules;
 use crate::profile::place::{Place, Places};
 use crate::profile::process::Processes;
 use crate::profile::tally::{StackNumber, Tally};
-use crate::profile::unwind::{RawSample, Unwinding};
+use crate::profile::unwind::Unwinding;
 use crate::profile::waits::Waits;
-
-/// Something that the kernel wrote down, as far as profiles need it.
-#[derive(Clone, Debug)]
-pub(crate) enum Note {
-    Sample(Box<RawSample>),
-    /// A thread came to a CPU.
-    CameBack {
-        tid: i32,
-        time_ns: u64,
-    },
-    /// A process mapped memory that may be executed.
-    Mapped {
-        pid: i32,
-        time_ns: u64,
-        address: u64,
-        length: u64,
-        offset: u64,
-        path: PathBuf,
-    },
-    /// A process executes another program.
-    Executed {
-        pid: i32,
-        time_ns: u64,
-    },
-    Forked {
-        pid: i32,
-        parent: i32,
-        time_ns: u64,
-    },
-    Ended {
-        pid: i32,
-        tid: i32,
-        time_ns: u64,
-    },
-}
-
-impl Note {
-    pub(crate) fn time_ns(&self) -> u64 {
-        match self {
-            Note::Sample(sample) => sample.time_ns,
-            Note::CameBack { time_ns, .. }
-            | Note::Mapped { time_ns, .. }
-            | Note::Executed { time_ns, .. }
-            | Note::Forked { time_ns, .. }
-            | Note::Ended { time_ns, .. } => *time_ns,
-        }
-    }
-}
 
 /// The profiles of a process tree as they grow.
 #[derive(Default)]
@@ -70,7 +22,7 @@ pub(crate) struct Collector {
     /// How many waits a sampled one stands for.
     pub(crate) period: u64,
     /// Not yet handled, because something that happened before may still be unread.
-    held: Vec<Note>,
+    held: Vec<Record>,
     /// The time of the last record of the previous reading.
     read_until_ns: u64,
     lost: u64,
@@ -85,9 +37,8 @@ pub(crate) struct Counted {
     pub(crate) whole: u64,
 }
 
-/// The events of a profile, by their index.
-pub(crate) const ON_CPU: usize = 0;
-pub(crate) const OFF_CPU: usize = 1;
+/// The index of the event on the CPU; the other one is off the CPU.
+const ON_CPU: usize = 0;
 
 /// With more samples, further ones count only as lost.
 const MOST_SAMPLES: u64 = 200_000;
@@ -99,13 +50,12 @@ impl Collector {
         self.lost += records;
     }
 
-    /// Samples that are missing.
     pub(crate) fn lost(&self) -> u64 {
         self.lost
     }
 
-    pub(crate) fn hold(&mut self, note: Note) {
-        self.held.push(note);
+    pub(crate) fn hold(&mut self, record: Record) {
+        self.held.push(record);
         if self.held.len() >= MOST_HELD {
             self.handle_until(u64::MAX);
         }
@@ -115,7 +65,7 @@ impl Collector {
     /// newest record of the previous reading was already there in this one.
     pub(crate) fn all_read(&mut self) {
         let until = self.read_until_ns;
-        let newest = self.held.iter().map(Note::time_ns).max();
+        let newest = self.held.iter().map(Record::time_ns).max();
         self.read_until_ns = newest.unwrap_or(until).max(until);
         self.handle_until(until);
     }
@@ -129,22 +79,22 @@ impl Collector {
 
     fn handle_until(&mut self, time_ns: u64) {
         let mut held = std::mem::take(&mut self.held);
-        held.sort_by_key(Note::time_ns);
-        let ready = held.partition_point(|note| note.time_ns() <= time_ns);
+        held.sort_by_key(Record::time_ns);
+        let ready = held.partition_point(|record| record.time_ns() <= time_ns);
         self.held = held.split_off(ready);
-        for note in held {
-            self.handle(note);
+        for record in held {
+            self.handle(record);
         }
     }
 
-    fn handle(&mut self, note: Note) {
-        match note {
-            Note::Sample(sample) => self.sample(&sample),
-            Note::CameBack { tid, time_ns } => {
+    fn handle(&mut self, record: Record) {
+        match record {
+            Record::Sample(sample) => self.sample(&sample),
+            Record::CameBack { tid, time_ns } => {
                 let tally = &mut self.off_cpu.tally;
                 self.waits.returned(tid, time_ns, self.period, tally);
             }
-            Note::Mapped {
+            Record::Mapped {
                 pid,
                 address,
                 length,
@@ -156,11 +106,12 @@ impl Collector {
                 self.processes
                     .mapped(pid, range, offset, &path, &mut self.modules);
             }
-            Note::Executed { pid, .. } => self.processes.executed(pid),
-            Note::Forked { pid, parent, .. } => {
+            Record::Executed { pid, .. } => self.processes.executed(pid),
+            Record::Forked { pid, parent, .. } => {
                 self.processes.forked(pid, parent, &mut self.modules);
             }
-            Note::Ended { pid, tid, .. } => {
+            Record::Lost(records) => self.lose(records),
+            Record::Ended { pid, tid, .. } => {
                 self.waits.ended(tid);
                 if pid == tid {
                     self.processes.ended(pid);
@@ -169,7 +120,7 @@ impl Collector {
         }
     }
 
-    fn sample(&mut self, sample: &RawSample) {
+    fn sample(&mut self, sample: &Sample) {
         let counted = match sample.event {
             ON_CPU => &mut self.on_cpu,
             _ => &mut self.off_cpu,
@@ -206,18 +157,20 @@ fn number(
 mod tests {
     use super::*;
 
-    fn sample(event: usize, tid: i32, time_ns: u64) -> Note {
-        Note::Sample(Box::new(RawSample {
+    const OFF_CPU: usize = 1;
+
+    fn sample(event: usize, tid: i32, time_ns: u64) -> Record {
+        Record::Sample(Sample {
             event,
             tid,
             time_ns,
             kernel_chain: vec![0xffff_ffff_8000_0000],
-            ..RawSample::default()
-        }))
+            ..Sample::default()
+        })
     }
 
-    fn came_back(tid: i32, time_ns: u64) -> Note {
-        Note::CameBack { tid, time_ns }
+    fn came_back(tid: i32, time_ns: u64) -> Record {
+        Record::CameBack { tid, time_ns }
     }
 
     #[test]

@@ -23,7 +23,7 @@ mod waits;
 
 pub use output::{
     FlameGraphError, FunctionChange, FunctionShare, flame_graph, flame_graph_of_difference, folded,
-    functions, functions_changed, same_in_every_build,
+    functions, functions_changed,
 };
 pub use profiler::{Options, Profiler, Profiles};
-pub use runtimes::{NAMING_ENVIRONMENT, NamingVariable, forget};
+pub use runtimes::{NAMING_ENVIRONMENT, forget};

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::fs::{self, File};
-use std::io::{self, BufReader};
+use std::io;
 use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, MetadataExt};
@@ -13,7 +13,7 @@ use crate::profile::go::FunctionTable;
 use framehop::ExplicitModuleSectionInfo;
 use object::read::elf::{ElfFile64, ProgramHeader, SectionHeader};
 use object::{Endianness, Object, ReadCache, elf};
-use procfs_core::FromBufRead;
+use procfs_core::FromRead;
 use procfs_core::process::{MMapPath, MemoryMaps};
 
 /// The bytes of a section, shared by all processes that map the file.
@@ -37,7 +37,6 @@ pub(crate) struct Elf {
     has_symbols: bool,
     /// In hexadecimal digits.
     build_id: Option<String>,
-    /// Go's table of functions.
     go_functions: Option<Bytes>,
 }
 
@@ -275,7 +274,7 @@ fn open(pid: i32, mapped: &Range<u64>, path: &Path) -> io::Result<File> {
 
 /// The kernel's library as a file: this process has the same one as every other.
 fn copy_of_vdso() -> io::Result<File> {
-    let maps = MemoryMaps::from_buf_read(BufReader::new(File::open("/proc/self/maps")?));
+    let maps = MemoryMaps::from_file("/proc/self/maps");
     let maps = maps.map_err(io::Error::other)?;
     let vdso = maps.into_iter().find(|map| map.pathname == MMapPath::Vdso);
     let (start, end) = vdso.ok_or(io::ErrorKind::NotFound)?.address;

@@ -5,7 +5,6 @@ use std::collections::HashMap;
 /// Where the code of a frame is. The same function of the same file is the same place in every process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Place {
-    /// An address in the kernel.
     Kernel(u64),
     /// An offset in a file.
     File {
@@ -16,7 +15,6 @@ pub(crate) enum Place {
     },
     /// An address of a process that belongs to no file: code that was compiled while the process ran.
     Memory {
-        /// The process.
         pid: i32,
         address: u64,
     },

@@ -1,49 +1,38 @@
 //! What processes have mapped, and how their stacks are unwound.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::fs::{self, File};
-use std::io::BufReader;
+use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use framehop::{MayAllocateDuringUnwind, Module as UnwoundModule, Unwinder, UnwinderNative};
-use procfs_core::FromBufRead;
-use procfs_core::process::{MMPermissions, MMapPath, MemoryMaps};
+use procfs_core::FromRead;
+use procfs_core::process::{MMPermissions, MMapPath, MemoryMaps, Status};
 
 use crate::profile::module::{Bytes, Modules};
 use crate::profile::place::Place;
 use crate::profile::trampoline;
 
 /// The processes that were seen.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Processes {
     known: HashMap<i32, Process>,
-    /// Which process started which.
     parents: HashMap<i32, i32>,
     /// All that were seen, also those that have ended.
     seen: BTreeSet<i32>,
 }
 
 /// What a process has mapped that may be executed.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Process {
     /// By start.
     mappings: BTreeMap<u64, Mapping>,
     /// `None` until a stack has to be unwound after the mappings changed.
-    unwinder: Option<UnwinderBox>,
+    unwinder: Option<ProcessUnwinder>,
 }
-
-#[derive(Clone)]
-struct UnwinderBox(ProcessUnwinder);
 
 /// Unwinds the stacks of a process.
 pub(crate) type ProcessUnwinder = UnwinderNative<Bytes, MayAllocateDuringUnwind>;
-
-impl std::fmt::Debug for UnwinderBox {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("Unwinder")
-    }
-}
 
 /// Memory that may be executed.
 #[derive(Clone, Debug)]
@@ -104,12 +93,8 @@ impl Processes {
         path: &Path,
         modules: &mut Modules,
     ) {
-        let Some(process) = self.known.get_mut(&pid) else {
-            // A first look will find it; the process may have ended by then.
-            self.get(pid, modules)
-                .map(pid, range, offset, path, modules);
-            return;
-        };
+        // If nothing is known of it yet, this look may find the mapping too; the process may have ended by then.
+        let process = self.get(pid, modules);
         process.map(pid, range, offset, path, modules);
     }
 
@@ -140,10 +125,7 @@ impl Processes {
 impl Process {
     fn read(pid: i32, modules: &mut Modules) -> Process {
         let mut process = Process::default();
-        let Ok(file) = File::open(format!("/proc/{pid}/maps")) else {
-            return process;
-        };
-        let Ok(maps) = MemoryMaps::from_buf_read(BufReader::new(file)) else {
+        let Ok(maps) = MemoryMaps::from_file(format!("/proc/{pid}/maps")) else {
             return process;
         };
         let executable = maps
@@ -242,12 +224,12 @@ impl Process {
     pub(crate) fn prepare(&mut self, pid: i32, modules: &Modules) {
         let mappings = &self.mappings;
         self.unwinder
-            .get_or_insert_with(|| UnwinderBox(unwinder_of(pid, mappings, modules)));
+            .get_or_insert_with(|| unwinder_of(pid, mappings, modules));
     }
 
     /// `None` before it was prepared.
     pub(crate) fn unwinder(&self) -> Option<&ProcessUnwinder> {
-        self.unwinder.as_ref().map(|unwinder| &unwinder.0)
+        self.unwinder.as_ref()
     }
 }
 
@@ -275,13 +257,11 @@ fn unwinder_of(pid: i32, mappings: &BTreeMap<u64, Mapping>, modules: &Modules) -
     unwinder
 }
 
-/// What is mapped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     File,
     /// The kernel's library, which every process has.
     Vdso,
-    /// Memory without a file.
     Memory,
 }
 
@@ -299,9 +279,8 @@ impl Kind {
 }
 
 fn parent_of(pid: i32) -> Option<i32> {
-    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let parent = status.lines().find_map(|line| line.strip_prefix("PPid:"))?;
-    parent.trim().parse().ok()
+    let status = Status::from_file(format!("/proc/{pid}/status")).ok()?;
+    Some(status.ppid)
 }
 
 /// The program that a process executes, by name.
@@ -333,7 +312,7 @@ mod tests {
             (0x4000, 0x8000, 0x3000),
             (0x8000, 0xa000, 0x80),
         ];
-        assert!(ranges(&process).eq(expected), "{process:?}");
+        assert_eq!(ranges(&process).collect::<Vec<_>>(), expected);
         let is_code = [0xfff, 0x9fff, 0xa000].map(|at| process.is_code(at));
         assert_eq!(is_code, [false, true, false]);
     }
@@ -346,7 +325,7 @@ mod tests {
         let process = processes.get(pid, &mut modules);
         let here = this_process_has_its_own_program as *const () as u64;
         let Place::File { module, .. } = process.place(pid, here) else {
-            panic!("{process:?}");
+            panic!("{:?}", process.mappings);
         };
         let module = modules.get(module).unwrap();
         assert_eq!(module.path, std::env::current_exe().unwrap());

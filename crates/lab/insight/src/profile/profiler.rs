@@ -1,7 +1,6 @@
 //! The thread that reads samples while the server runs.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,16 +8,16 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::{self, JoinHandle, sleep};
 use std::time::{Duration, Instant};
 
-use prony_kernel::perf::{Event, OpenError, Record, Sample, SampleContent, SampledEvent, Sampler};
+use procfs_core::FromRead;
+use procfs_core::process::Status;
+use prony_kernel::perf::{Event, OpenError, SampleContent, SampledEvent, Sampler};
 use prony_kernel::{monotonic_ns, pin_current_thread};
 use prony_model::{Profile, Unavailable};
 
 use crate::profile::assemble::{self, LIMITS, Totals};
-use crate::profile::collector::{Collector, Counted, Note, OFF_CPU, ON_CPU};
+use crate::profile::collector::{Collector, Counted};
 use crate::profile::naming;
-use crate::profile::unwind::RawSample;
 
-/// How to profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
     /// Samples for each second that a thread runs; off the CPU, about as many for each second of the profile.
@@ -51,11 +50,9 @@ pub struct Profiler {
 /// Where the time of a process tree went.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Profiles {
-    /// Where it used the CPU.
     pub on_cpu: Profile,
     /// The share of its stacks, from 0 to 1, that reach the first function of their thread.
     pub on_cpu_whole: f64,
-    /// Where its threads waited.
     pub off_cpu: Option<Profile>,
     /// What the profiles do not show.
     pub unavailable: Vec<Unavailable>,
@@ -72,12 +69,6 @@ struct Recorded {
     unavailable: Vec<Unavailable>,
     /// The processes whose threads were listed, whether or not they have samples.
     listed: BTreeSet<i32>,
-}
-
-impl std::fmt::Debug for Recorded {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("Recorded")
-    }
 }
 
 /// How much of a stack the kernel copies: more than nearly every server's stack is deep.
@@ -186,7 +177,6 @@ fn share_whole(counted: &Counted) -> f64 {
     }
 }
 
-/// What the thread does.
 fn record(
     options: Options,
     list_threads: &dyn Fn() -> io::Result<BTreeSet<i32>>,
@@ -265,7 +255,7 @@ impl Recorded {
     /// Takes what the kernel has written.
     fn read(&mut self, sampler: &mut Sampler) {
         let collector = &mut self.collector;
-        let result = sampler.read(&mut |record| take(record, collector));
+        let result = sampler.read(&mut |record| collector.hold(record));
         if result.is_err() {
             // Some records could not be read.
             collector.lose(1);
@@ -283,7 +273,6 @@ fn on_cpu(frequency_hz: u64) -> SampledEvent {
             call_chain: true,
             user_registers: true,
             user_stack_bytes: STACK_BYTES,
-            raw: false,
         },
         switches: false,
         mappings: true,
@@ -299,82 +288,17 @@ fn off_cpu(period: u64) -> SampledEvent {
     }
 }
 
-/// Passes a record on as far as profiles need it.
-fn take(record: Record<'_>, collector: &mut Collector) {
-    let note = match record {
-        Record::Sample(sample) => Note::Sample(Box::new(raw(sample))),
-        Record::Switch {
-            tid,
-            time_ns,
-            out: false,
-            ..
-        } => Note::CameBack { tid, time_ns },
-        Record::Mapping {
-            pid,
-            time_ns,
-            address,
-            length,
-            offset,
-            path,
-            executable: true,
-            ..
-        } => Note::Mapped {
-            pid,
-            time_ns,
-            address,
-            length,
-            offset,
-            path: path.to_owned(),
-        },
-        Record::Comm {
-            pid,
-            time_ns,
-            exec: true,
-            ..
-        } => Note::Executed { pid, time_ns },
-        Record::Fork {
-            pid,
-            parent_pid,
-            time_ns,
-            ..
-        } if pid != parent_pid => Note::Forked {
-            pid,
-            parent: parent_pid,
-            time_ns,
-        },
-        Record::Exit { pid, tid, time_ns } => Note::Ended { pid, tid, time_ns },
-        Record::Lost(records) => return collector.lose(records),
-        _ => return,
-    };
-    collector.hold(note);
-}
-
-fn raw(sample: Sample<'_>) -> RawSample {
-    RawSample {
-        event: if sample.event == ON_CPU {
-            ON_CPU
-        } else {
-            OFF_CPU
-        },
-        pid: sample.pid,
-        tid: sample.tid,
-        time_ns: sample.time_ns,
-        kernel_chain: sample.kernel_chain,
-        user_chain: sample.user_chain,
-        registers: sample.registers,
-        stack: sample.stack.to_vec(),
-    }
-}
-
 fn processes(list_threads: &dyn Fn() -> io::Result<BTreeSet<i32>>) -> BTreeSet<i32> {
     let threads = list_threads().unwrap_or_default().into_iter();
     threads.filter_map(process_of).collect()
 }
 
 fn process_of(thread: i32) -> Option<i32> {
-    let status = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
-    let process = status.lines().find_map(|line| line.strip_prefix("Tgid:"))?;
-    process.trim().parse().ok()
+    Some(status(thread)?.tgid)
+}
+
+fn status(thread: i32) -> Option<Status> {
+    Status::from_file(format!("/proc/{thread}/status")).ok()
 }
 
 /// N, if every Nth context switch is sampled to get about `frequency_hz` samples a second.
@@ -396,15 +320,14 @@ fn odd(number: u64) -> u64 {
 
 /// How often a thread has left a CPU.
 fn switches(thread: i32) -> u64 {
-    let Ok(status) = fs::read_to_string(format!("/proc/{thread}/status")) else {
-        return 0;
-    };
-    let counts = status.lines().filter_map(|line| {
-        let (name, count) = line.split_once(':')?;
-        let counted = name.ends_with("voluntary_ctxt_switches");
-        counted.then(|| count.trim().parse::<u64>().ok())?
+    let counts = status(thread).map(|status| {
+        let counts = [
+            status.voluntary_ctxt_switches,
+            status.nonvoluntary_ctxt_switches,
+        ];
+        counts.into_iter().flatten().sum()
     });
-    counts.sum()
+    counts.unwrap_or(0)
 }
 
 fn not_permitted(error: &OpenError) -> Unavailable {

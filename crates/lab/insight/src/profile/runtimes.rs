@@ -12,6 +12,7 @@ use prony_model::FrameKind;
 use crate::profile::naming::named::Named;
 use crate::profile::naming::{jit_dump, perf_map};
 use crate::profile::process::{Processes, program_of};
+use crate::variable::RuntimeVariable;
 
 const MODULE: &str = "[jit]";
 
@@ -74,47 +75,37 @@ impl Runtime {
     }
 }
 
-/// An environment variable with which a runtime names its functions in profiles. Programs that do not know it ignore it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct NamingVariable {
-    pub name: &'static str,
-    /// What is added to it.
-    pub value: &'static str,
-    /// What separates that from a value that it has already; `None` to leave such a value as it is.
-    pub separator: Option<char>,
-}
-
-/// All of them. A server that was started with them leaves files in `/tmp`: see [`forget`].
-pub const NAMING_ENVIRONMENT: [NamingVariable; 6] = [
+/// The variables with which runtimes name their functions in profiles. A server that was started with them leaves files in `/tmp`: see [`forget`].
+pub const NAMING_ENVIRONMENT: [RuntimeVariable; 6] = [
     // Both are among the options of V8 that NODE_OPTIONS may have. Unlike `--perf-basic-prof`, the first writes no log to
     // the working directory. The second gives each interpreted function an address of its own.
-    NamingVariable {
+    RuntimeVariable {
         name: "NODE_OPTIONS",
         value: "--perf-basic-prof-only-functions --interpreted-frames-native-stack",
         separator: Some(' '),
     },
-    NamingVariable {
+    RuntimeVariable {
         name: "DENO_V8_FLAGS",
         value: "--perf-basic-prof-only-functions,--interpreted-frames-native-stack",
         separator: Some(','),
     },
     // Its names are read with jcmd at the end.
-    NamingVariable {
+    RuntimeVariable {
         name: "JAVA_TOOL_OPTIONS",
         value: "-XX:+PreserveFramePointer",
         separator: Some(' '),
     },
-    NamingVariable {
+    RuntimeVariable {
         name: "PYTHONPERFSUPPORT",
         value: "1",
         separator: None,
     },
-    NamingVariable {
+    RuntimeVariable {
         name: "BUN_JSC_useJITDump",
         value: "1",
         separator: None,
     },
-    NamingVariable {
+    RuntimeVariable {
         name: "BUN_JSC_jitDumpDirectory",
         value: "/tmp",
         separator: None,
@@ -140,8 +131,7 @@ pub(crate) fn names(pid: i32, addresses: &[u64], processes: &Processes) -> Vec<N
     let program = program_of(pid);
     let runtime = program.as_deref().and_then(Runtime::of_file);
     if runtime == Some(Runtime::Java) {
-        // Without it, the reason is in `why_unnamed`.
-        let _ = virtual_machine::write_perf_map(pid);
+        virtual_machine::write_perf_map(pid);
     }
     let own = written(pid, addresses).ok();
     let why = why_unnamed(runtime, program.as_deref(), own.is_some());
@@ -156,7 +146,6 @@ pub(crate) fn names(pid: i32, addresses: &[u64], processes: &Processes) -> Vec<N
     named.collect()
 }
 
-/// The names that a process wrote down.
 fn written(pid: i32, addresses: &[u64]) -> io::Result<Vec<Option<String>>> {
     let in_map = || perf_map::names(perf_map::open(pid)?, addresses);
     let in_dump = || jit_dump::names(jit_dump::open(pid)?, addresses);

@@ -1,29 +1,12 @@
 //! From a sample to a stack of places.
 
 use framehop::{CacheNative, FrameAddress, MayAllocateDuringUnwind, UnwindRegsNative, Unwinder};
-use prony_kernel::perf::UserRegisters;
+use prony_kernel::perf::{Sample, UserRegisters};
 
 use crate::profile::module::Modules;
 use crate::profile::place::Place;
 use crate::profile::process::Processes;
 
-/// A sample, with everything that unwinding needs.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct RawSample {
-    pub(crate) event: usize,
-    pub(crate) pid: i32,
-    pub(crate) tid: i32,
-    pub(crate) time_ns: u64,
-    /// The innermost first.
-    pub(crate) kernel_chain: Vec<u64>,
-    /// By frame pointers, the innermost first.
-    pub(crate) user_chain: Vec<u64>,
-    pub(crate) registers: Option<UserRegisters>,
-    /// From the stack pointer on.
-    pub(crate) stack: Vec<u8>,
-}
-
-/// The frames of a sample.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Unwound {
     /// The innermost first.
@@ -32,7 +15,6 @@ pub(crate) struct Unwound {
     pub(crate) whole: bool,
 }
 
-/// Unwinds stacks.
 #[derive(Default)]
 pub(crate) struct Unwinding {
     cache: CacheNative<MayAllocateDuringUnwind>,
@@ -44,7 +26,7 @@ const MOST_FRAMES: usize = 512;
 impl Unwinding {
     pub(crate) fn unwind(
         &mut self,
-        sample: &RawSample,
+        sample: &Sample,
         processes: &mut Processes,
         modules: &mut Modules,
     ) -> Unwound {
@@ -64,7 +46,7 @@ impl Unwinding {
     /// The addresses to look up for the frames in user mode, the innermost first, and whether they are all.
     fn user_frames(
         &mut self,
-        sample: &RawSample,
+        sample: &Sample,
         processes: &mut Processes,
         modules: &mut Modules,
     ) -> (Vec<u64>, bool) {
@@ -90,7 +72,7 @@ impl Unwinding {
 
     fn by_stack(
         &mut self,
-        sample: &RawSample,
+        sample: &Sample,
         registers: UserRegisters,
         processes: &mut Processes,
         modules: &mut Modules,

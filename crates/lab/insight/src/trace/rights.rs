@@ -11,37 +11,26 @@ const SYSTEM_CALLS: &str = "system calls by name";
 const WAKE_UPS: &str = "wake-ups";
 
 /// Why the kernel's records cannot be read.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 pub(crate) enum Denied {
-    Tracepoints(TracefsError),
-    Events(OpenError),
-    Io(io::Error),
+    #[error("{}", why_no_tracepoints(.0))]
+    Tracepoints(#[from] TracefsError),
+    #[error(transparent)]
+    Events(#[from] OpenError),
+    #[error(transparent)]
+    Io(#[from] io::Error),
 }
 
-impl From<TracefsError> for Denied {
-    fn from(error: TracefsError) -> Denied {
-        Denied::Tracepoints(error)
-    }
-}
-
-impl From<OpenError> for Denied {
-    fn from(error: OpenError) -> Denied {
-        Denied::Events(error)
+fn why_no_tracepoints(error: &TracefsError) -> String {
+    match error {
+        TracefsError::NotMounted | TracefsError::Forbidden(_) => {
+            format!("the kernel lets only root trace system calls ({error})")
+        }
+        TracefsError::Unsupported => error.to_string(),
     }
 }
 
 impl Denied {
-    fn why(&self) -> String {
-        match self {
-            Denied::Tracepoints(
-                error @ (TracefsError::NotMounted | TracefsError::Forbidden(_)),
-            ) => format!("the kernel lets only root trace system calls ({error})"),
-            Denied::Tracepoints(error) => error.to_string(),
-            Denied::Events(error) => error.to_string(),
-            Denied::Io(error) => error.to_string(),
-        }
-    }
-
     /// The command that grants the right, if a right is missing.
     fn remedy(&self) -> Option<String> {
         let capabilities = match self {
@@ -61,12 +50,12 @@ impl Denied {
 
 /// System calls cannot be traced at all.
 pub(crate) fn system_calls(denied: &Denied) -> Unavailable {
-    unavailable(SYSTEM_CALLS, denied.why(), denied.remedy())
+    unavailable(SYSTEM_CALLS, denied.to_string(), denied.remedy())
 }
 
 /// Wake-ups cannot be traced.
 pub(crate) fn wake_ups(denied: &Denied) -> Unavailable {
-    unavailable(WAKE_UPS, denied.why(), denied.remedy())
+    unavailable(WAKE_UPS, denied.to_string(), denied.remedy())
 }
 
 /// Some records were lost.

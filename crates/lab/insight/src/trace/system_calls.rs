@@ -88,28 +88,26 @@ struct Reader {
 impl Reader {
     fn open(threads: impl Fn() -> io::Result<BTreeSet<i32>>) -> Result<Reader, Denied> {
         let tracefs = Tracefs::open()?;
-        let id = |group, name| tracefs.event_id(group, name).map_err(Denied::Io);
-        let field = |group, name, field| tracefs.field(group, name, field).map_err(Denied::Io);
         let fields = Fields {
-            number: field("raw_syscalls", "sys_enter", "id")?,
-            caller: field("raw_syscalls", "sys_enter", "common_pid")?,
-            woken: field("sched", "sched_waking", "pid")?,
+            number: tracefs.field("raw_syscalls", "sys_enter", "id")?,
+            caller: tracefs.field("raw_syscalls", "sys_enter", "common_pid")?,
+            woken: tracefs.field("sched", "sched_waking", "pid")?,
         };
-        let calls = id("raw_syscalls", "sys_enter")?;
+        let calls = tracefs.event_id("raw_syscalls", "sys_enter")?;
         let calls = Sampler::fields_of(calls, &threads, RING_BYTES)?;
         // The kernel shows system calls to more users than it shows wake-ups.
-        let wakes = id("sched", "sched_waking")?;
+        let wakes = tracefs.event_id("sched", "sched_waking")?;
         let wakes = Sampler::system_wide_fields_of(wakes, WAKES_RING_BYTES);
         // In a PID namespace their ids would be those of other threads.
         let threads = if is_namespaced() {
-            Ok(BTreeSet::new())
+            BTreeSet::new()
         } else {
-            threads()
+            threads()?
         };
         Ok(Reader {
             calls,
             wakes: wakes.map_err(|error| rights::wake_ups(&error.into())),
-            tally: Tally::new(fields, threads.map_err(Denied::Io)?),
+            tally: Tally::new(fields, threads),
             error: None,
         })
     }
@@ -129,9 +127,11 @@ impl Reader {
 
     fn read(&mut self) {
         let tally = &mut self.tally;
-        let calls = self.calls.read(&mut |record| tally.take_call(record));
+        let calls = self
+            .calls
+            .read_fields(&mut |fields| tally.take_call(fields));
         let wakes = match &mut self.wakes {
-            Ok(wakes) => wakes.read(&mut |record| tally.take_wake(record)),
+            Ok(wakes) => wakes.read_fields(&mut |fields| tally.take_wake(fields)),
             Err(_) => Ok(()),
         };
         self.error = calls.and(wakes).err().or(self.error.take());

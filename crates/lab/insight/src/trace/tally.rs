@@ -2,7 +2,6 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use prony_kernel::perf::{Record, Sample};
 use prony_kernel::tracefs::Field;
 
 use crate::trace::names::name_of;
@@ -46,32 +45,24 @@ impl Tally {
         }
     }
 
-    /// Takes what the kernel wrote about the threads of the tree.
-    pub(crate) fn take_call(&mut self, record: Record<'_>) {
+    /// Takes the fields of a system call of the tree.
+    pub(crate) fn take_call(&mut self, raw: &[u8]) {
         // A field outside a record would be the kernel's mistake. The record then counts as lost.
-        if let Record::Sample(sample) = record
-            && self.call(&sample).is_some()
+        if let Some(caller) = thread(raw, self.fields.caller)
+            && let Some(number) = integer(raw, self.fields.number)
         {
+            *self.calls.entry(number).or_default() += 1;
+            self.threads.insert(caller);
             self.calls_seen += 1;
         }
     }
 
-    /// Takes what the kernel wrote about all threads of the machine.
-    pub(crate) fn take_wake(&mut self, record: Record<'_>) {
-        if let Record::Sample(sample) = record
-            && let Some(woken) = thread(sample.raw, self.fields.woken)
-        {
+    /// Takes the fields of a wake-up of any thread of the machine.
+    pub(crate) fn take_wake(&mut self, raw: &[u8]) {
+        if let Some(woken) = thread(raw, self.fields.woken) {
             *self.wakes.entry(woken).or_default() += 1;
             self.wakes_seen += 1;
         }
-    }
-
-    fn call(&mut self, sample: &Sample<'_>) -> Option<()> {
-        let caller = thread(sample.raw, self.fields.caller)?;
-        let number = integer(sample.raw, self.fields.number)?;
-        *self.calls.entry(number).or_default() += 1;
-        self.threads.insert(caller);
-        Some(())
     }
 
     /// System calls by name.
@@ -116,18 +107,11 @@ mod tests {
 
     fn call(tally: &mut Tally, thread: i32, number: i64) {
         let raw = [&thread.to_ne_bytes()[..], &number.to_ne_bytes()].concat();
-        tally.take_call(sample(&raw));
+        tally.take_call(&raw);
     }
 
     fn wake(tally: &mut Tally, woken: i32) {
-        tally.take_wake(sample(&woken.to_ne_bytes()));
-    }
-
-    fn sample(raw: &[u8]) -> Record<'_> {
-        Record::Sample(Sample {
-            raw,
-            ..Sample::default()
-        })
+        tally.take_wake(&woken.to_ne_bytes());
     }
 
     #[test]
@@ -145,8 +129,8 @@ mod tests {
     #[test]
     fn a_record_without_its_field_is_not_counted() {
         let mut tally = Tally::new(FIELDS, [1]);
-        tally.take_call(sample(&[0; 11]));
-        tally.take_wake(sample(&[0; 3]));
+        tally.take_call(&[0; 11]);
+        tally.take_wake(&[0; 3]);
         assert_eq!((tally.calls_seen, tally.wakes_seen), (0, 0));
         assert!(tally.calls().is_empty());
     }

@@ -2,12 +2,10 @@
 
 use prony_model::{Frame, FrameKind};
 
-/// What a place is called.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Named {
     /// The functions, the outermost first: a place in code that was inlined has several.
     pub(crate) frames: Vec<Frame>,
-    /// Why it has no name.
     pub(crate) why_unnamed: Option<String>,
 }
 

@@ -22,7 +22,6 @@ fn innermost_pid(pid: i32) -> Option<i32> {
     ids.split_whitespace().next_back()?.parse().ok()
 }
 
-/// Opens the perf map of a process.
 pub(crate) fn open(pid: i32) -> io::Result<File> {
     // Anyone may write to /tmp: a pipe there would block, and a link could lead anywhere.
     let is_file = |path: &Path| fs::symlink_metadata(path).is_ok_and(|file| file.is_file());

@@ -11,7 +11,6 @@ use super::folded::{annotated, folded_stack, folded_stacks, is_in_samples};
 use super::normal::same_in_every_build;
 use super::seconds_per_unit;
 
-/// Why there is no flame graph.
 #[derive(Debug, thiserror::Error)]
 pub enum FlameGraphError {
     #[error("the profile has no samples")]

@@ -16,10 +16,6 @@ pub struct FunctionShare {
     pub self_share: f64,
     /// The share in the function and in what it calls. A function that calls itself counts once.
     pub total_share: f64,
-    /// Seconds for each request (or event) in the function itself.
-    pub(crate) self_per_unit_s: f64,
-    /// Seconds for each request (or event) in the function and in what it calls.
-    pub(crate) total_per_unit_s: f64,
 }
 
 /// How much more or less time a function itself uses for each request (or event).
@@ -27,9 +23,7 @@ pub struct FunctionShare {
 pub struct FunctionChange {
     /// The function; its name is the same in every build.
     pub frame: Frame,
-    /// Seconds before.
     pub before_s: f64,
-    /// Seconds after.
     pub after_s: f64,
     /// Seconds after, less those before.
     pub difference_s: f64,
@@ -46,8 +40,6 @@ pub fn functions(profile: &Profile) -> Vec<FunctionShare> {
         .map(|(_, function)| FunctionShare {
             self_share: function.itself / total,
             total_share: function.total / total,
-            self_per_unit_s: seconds_per_unit(profile, function.itself),
-            total_per_unit_s: seconds_per_unit(profile, function.total),
             frame: function.frame,
         })
         .collect();
@@ -63,26 +55,22 @@ pub fn functions(profile: &Profile) -> Vec<FunctionShare> {
 /// the same if its name and its kind are, whatever its file is called.
 pub fn functions_changed(before: &Profile, after: &Profile) -> Vec<FunctionChange> {
     let mut changes: BTreeMap<Key, FunctionChange> = BTreeMap::new();
-    for (key, function) in weights(before) {
-        let before_s = seconds_per_unit(before, function.itself);
-        let change = FunctionChange {
-            frame: function.frame,
-            before_s,
-            after_s: 0.0,
-            difference_s: -before_s,
-        };
-        changes.insert(key, change);
-    }
-    for (key, function) in weights(after) {
-        let after_s = seconds_per_unit(after, function.itself);
-        let change = changes.entry(key).or_insert_with(|| FunctionChange {
-            frame: function.frame,
-            before_s: 0.0,
-            after_s: 0.0,
-            difference_s: 0.0,
-        });
-        change.after_s = after_s;
-        change.difference_s = after_s - change.before_s;
+    for (profile, is_after) in [(before, false), (after, true)] {
+        for (key, function) in weights(profile) {
+            let change = changes.entry(key).or_insert_with(|| FunctionChange {
+                frame: function.frame,
+                before_s: 0.0,
+                after_s: 0.0,
+                difference_s: 0.0,
+            });
+            let seconds = if is_after {
+                &mut change.after_s
+            } else {
+                &mut change.before_s
+            };
+            *seconds = seconds_per_unit(profile, function.itself);
+            change.difference_s = change.after_s - change.before_s;
+        }
     }
     let mut list: Vec<FunctionChange> = changes.into_values().collect();
     list.sort_by(|one, other| other.difference_s.total_cmp(&one.difference_s));
@@ -149,9 +137,6 @@ mod tests {
             (&["main", "f"], 1.0),
             (&["main"], 1.0),
         ]);
-        // 8 samples in 2 s, for 100 requests.
-        profile.seconds = 2.0;
-        profile.units = 100.0;
         profile.left_out = 0.0;
         let list = functions(&profile);
         let shares = list
@@ -160,7 +145,6 @@ mod tests {
         let expected = [("f", 7.0, 7.0), ("main", 1.0, 8.0), ("g", 0.0, 6.0)];
         let expected = expected.map(|(name, own, all)| (name, own / 8.0, all / 8.0));
         assert!(shares.eq(expected), "{list:?}");
-        assert_eq!(list[0].self_per_unit_s, 7.0 / 8.0 * 0.02);
     }
 
     #[test]

@@ -8,7 +8,6 @@ mod normal;
 pub use flame_graph::{FlameGraphError, flame_graph, flame_graph_of_difference};
 pub use folded::folded;
 pub use functions::{FunctionChange, FunctionShare, functions, functions_changed};
-pub use normal::same_in_every_build;
 
 use prony_model::{Frame, Profile, Stack};
 

@@ -32,7 +32,7 @@ static RULES: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
 
 /// A function's name without what differs between two builds of the same source, such as the hash in
 /// `work::h0123456789abcdef`.
-pub fn same_in_every_build(name: &str) -> Cow<'_, str> {
+pub(super) fn same_in_every_build(name: &str) -> Cow<'_, str> {
     let mut normal = Cow::Borrowed(name);
     for (pattern, replacement) in RULES.iter() {
         let replaced = pattern.replace_all(&normal, *replacement);

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use prony_insight::instructions::{Emulator, Messages, NODE_OPTIONS, settings};
+use prony_insight::RuntimeVariable;
+use prony_insight::instructions::{Emulator, Messages, NODE_OPTIONS, SETTINGS};
 use prony_kernel::TreeCounters;
 use prony_model::CountedBy;
 use prony_server::{ProgramOptions, Wrapper, WrapperVariable};
@@ -47,7 +48,7 @@ impl Counter {
 
     /// What runs a server's command so that its instructions can be counted.
     pub(super) fn wrapper(&self, messages: &Messages) -> Wrapper {
-        let variable = |setting: &prony_insight::instructions::Setting| WrapperVariable {
+        let variable = |setting: &RuntimeVariable| WrapperVariable {
             name: setting.name.to_owned(),
             value: setting.value.to_owned(),
             separator: setting.separator,
@@ -58,7 +59,7 @@ impl Counter {
                 Self::Emulator(emulator) => emulator.before(Wrapper::FOLDER, messages),
             },
             options: vec![node_options()],
-            env: settings().iter().map(variable).collect(),
+            env: SETTINGS.iter().map(variable).collect(),
         }
     }
 }

@@ -11,7 +11,8 @@ use std::path::Path;
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
-use prony_insight::instructions::{Function, Messages, settings};
+use prony_insight::RuntimeVariable;
+use prony_insight::instructions::{Function, Messages, SETTINGS};
 use prony_model::{
     Ended, FunctionInstructions, LoadResult, Measurement, Outcome, Seconds, UnemulatedCost,
     UserInstructions,
@@ -248,9 +249,8 @@ fn fail_unless_complete(load: &LoadResult) -> Result<(), Stop> {
 }
 
 fn recorded(counter: &Counter, counted: BatchTotals, program: &str) -> UserInstructions {
-    let setting =
-        |one: &prony_insight::instructions::Setting| format!("{}={}", one.name, one.value);
-    let variables = settings().iter().map(setting);
+    let setting = |one: &RuntimeVariable| format!("{}={}", one.name, one.value);
+    let variables = SETTINGS.iter().map(setting);
     let options = node_options();
     let own = options.are_of(program);
     let options = own.then(|| format!("{} {}", options.program, options.options.join(" ")));

@@ -15,7 +15,7 @@ const MOST_OUTPUT: u64 = 64 * 1024;
 ///
 /// # Errors
 /// If it cannot be started, or with the kind `TimedOut` if it did not end in time.
-pub(super) fn run(command: &mut Command, time: Duration) -> io::Result<Output> {
+pub(crate) fn run(command: &mut Command, time: Duration) -> io::Result<Output> {
     let mut child = command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
