@@ -28,7 +28,6 @@ pub(crate) struct Project {
     file: Option<ProjectFile>,
     /// All workloads, the project's own before the shipped ones.
     workloads: Workloads,
-    /// The shipped ones.
     shipped: Workloads,
     /// No other process removes what Prony ships while this one uses it.
     _unpacked: Unpacked,
@@ -109,7 +108,6 @@ impl Project {
         }
     }
 
-    /// Whether Prony ships the server.
     pub(crate) fn ships(&self, server: &Server) -> bool {
         self.layout.is_shipped(&server.folder)
     }
@@ -155,7 +153,6 @@ impl Project {
         Ok(&self.workloads)
     }
 
-    /// Whether there is a workload with this id.
     pub(crate) fn has_workload(&self, id: &str) -> bool {
         self.workloads.get(id).is_ok()
     }
@@ -246,7 +243,6 @@ pub(crate) const NO_WORKLOAD: &str = "it has no workload, so nothing can be requ
 /// The suite that a newcomer sees.
 const TOUR: &str = "tour";
 
-/// The ids of the suites in a folder; none if there is no such folder.
 fn suite_ids(folder: &Path) -> Result<Vec<String>, FileError> {
     if folder.exists() {
         Suite::ids(folder)
@@ -364,7 +360,6 @@ impl ServerPath {
         (is_path || text == "." || text == "..").then(|| text.parse())
     }
 
-    /// Reads the server.
     pub(crate) fn open(&self) -> Result<Server, Box<dyn Error>> {
         let mut server = Server::open(&self.folder)?;
         if let Some(variant) = &self.variant {

@@ -16,7 +16,6 @@ pub struct Output {
     fields: OutputFields,
 }
 
-/// What a tool counts.
 #[derive(Clone, Debug)]
 enum Counted {
     /// Responses with an expected status.
@@ -29,7 +28,6 @@ enum Counted {
     RequestsPerS(CountField),
 }
 
-/// The fields of `[output]`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OutputFields {
@@ -171,7 +169,6 @@ impl Reported {
     }
 }
 
-/// Why a tool's output could not be read.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
     #[error("its output is not JSON: {0}")]
@@ -187,9 +184,6 @@ impl Output {
     }
 
     /// Parses the tool's output.
-    ///
-    /// # Errors
-    /// If the number of requests or the duration is missing.
     pub fn read(&self, output: &str) -> Result<Reported, ReadError> {
         let fields = &self.fields;
         let json = match fields.format {

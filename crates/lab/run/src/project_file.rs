@@ -137,7 +137,7 @@ impl ProjectFile {
             let span = table.span();
             let server = file.server(&id, span.clone(), table.into_inner());
             servers.push(server.map_err(|error| match error {
-                ServerError::Manifest(error) => error.into(),
+                ServerError::File(error) => error.into(),
                 ServerError::BadName(_) => ProjectFileError::File(source.fault(
                     span,
                     format!("`{id}` is not a valid server name: use lower-case letters, digits and hyphens{}", instead("server", &id.to_lowercase().replace('_', "-"))),
@@ -296,8 +296,8 @@ impl File<'_> {
             known.map_err(|unknown| self.source.fault(place, unknown))?;
         }
         match described {
-            Described::Started(recipe) => Server::of_project(id, &own, manifest, recipe),
-            Described::Outside(outside) => {
+            Described::Started(_) => Server::of_project(id, &own, manifest, described),
+            Described::Outside(ref outside) => {
                 if named.is_none()
                     && manifest
                         .workloads
@@ -307,7 +307,7 @@ impl File<'_> {
                     manifest.workloads.retain(|id| self.fits(id, &outside.url));
                 }
                 self.check_scheme(&manifest, &outside.url, named.unwrap_or(span))?;
-                Server::outside(id, self.folder, manifest, outside)
+                Server::of_project(id, self.folder, manifest, described)
             }
         }
     }

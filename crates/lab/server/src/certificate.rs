@@ -26,13 +26,11 @@ const KEY_FILE: &str = "key.pem";
 /// it expires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Certificate {
-    /// The file with the certificate.
     pub certificate: PathBuf,
     /// The file with the key (PKCS #8).
     pub key: PathBuf,
 }
 
-/// Why there is no certificate.
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateError {
     #[error("cannot write a certificate to {folder}: {source}")]
@@ -47,9 +45,6 @@ pub enum CertificateError {
 
 impl Certificate {
     /// The certificate of a project, a new one if there is none or it expires soon.
-    ///
-    /// # Errors
-    /// If it cannot be created or written, or if other files are in its place.
     pub fn of(layout: &Layout) -> Result<Certificate, CertificateError> {
         let folder = layout.certificates();
         let now = SystemTime::now();

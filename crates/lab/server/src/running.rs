@@ -14,18 +14,15 @@ use crate::build::Built;
 use crate::certificate::Certificate;
 use crate::logs::Logs;
 use crate::manifest::{Placeholder, Word};
-use crate::port::PortSource;
 use crate::sampling::{ProcessTree, TreeUsage};
 use crate::supervisor::{Exit, SpawnError, Supervised, SupervisorProgram, Task};
 
 /// How to start a server.
 #[derive(Clone, Debug)]
 pub struct Launch {
-    /// The supervisor's program.
     pub supervisor: SupervisorProgram,
     /// The CPUs that it is pinned to; empty for all.
     pub cpus: Vec<usize>,
-    /// The address that it listens on.
     pub host: IpAddr,
     /// The folder of the files that it responds with.
     pub assets: PathBuf,
@@ -105,7 +102,6 @@ impl WrapperVariable {
     }
 }
 
-/// Why a server could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     #[error("there is no free port on {host}: {source}")]
@@ -115,7 +111,6 @@ pub enum StartError {
     /// The folder for `{tmp}` cannot be created.
     #[error("cannot create a folder for `{{tmp}}` in {}: {source}", temp_folder())]
     Scratch { source: io::Error },
-    /// Its process could not be started.
     #[error(transparent)]
     Spawn(#[from] SpawnError),
 }
@@ -143,12 +138,10 @@ impl RunningServer {
     pub fn start(
         built: &Built,
         launch: &Launch,
-        ports: &mut dyn PortSource,
+        ports: &mut dyn FnMut(IpAddr) -> io::Result<u16>,
     ) -> Result<RunningServer, StartError> {
         let host = launch.host;
-        let port = ports
-            .next_port(host)
-            .map_err(|source| StartError::Port { host, source })?;
+        let port = ports(host).map_err(|source| StartError::Port { host, source })?;
         let logs = Logs::at(&launch.log);
         let log_error = |(path, source)| StartError::Log { path, source };
         logs.create().map_err(log_error)?;
@@ -179,7 +172,6 @@ impl RunningServer {
         self.address
     }
 
-    /// Its process id.
     pub fn pid(&self) -> i32 {
         self.process.pid()
     }
@@ -218,15 +210,11 @@ impl RunningServer {
         self.scratch.as_deref()
     }
 
-    /// Its process tree, to sample.
     pub fn tree(&self) -> ProcessTree {
         ProcessTree::under_supervisor(self.process.supervisor_pid())
     }
 
     /// The usage of its process tree.
-    ///
-    /// # Errors
-    /// If it has ended, or the system does not report it.
     pub fn usage(&self) -> io::Result<TreeUsage> {
         self.tree().usage()
     }

@@ -21,9 +21,6 @@ pub(crate) const ARCHIVE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/ship
 /// Unpacks the shipped files to a folder in `parent`, unless an earlier call or another process already has, and
 /// returns the folder, `parent/`[`NAME`]. The folder appears with all its files at once. Removes folders of other versions
 /// that nobody has used for 30 days, one with each call.
-///
-/// # Errors
-/// If a folder or file cannot be written.
 pub(crate) fn unpack(parent: &Path) -> Result<Unpacked, UnpackError> {
     unpack::unpack(ARCHIVE, NAME, parent)
 }

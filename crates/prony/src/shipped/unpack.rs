@@ -14,7 +14,6 @@ use crate::shipped::unused::{mark_as_used, remove_unused};
 /// Unpacking takes less than a second, so the process that created an older temporary folder has ended.
 const ABANDONED: Duration = Duration::from_secs(60 * 60);
 
-/// Why the shipped files cannot be unpacked.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum UnpackError {
     #[error("cannot create the folder {path} for the servers that Prony ships: {source}")]

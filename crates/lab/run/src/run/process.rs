@@ -11,8 +11,8 @@ use prony_load::wire::Fault;
 use prony_load::wire::tls::{ClientCertificate, Failure};
 use prony_model::{CpuAssignment, Protocol, ServerStatus};
 use prony_server::{
-    BringUpError, Built, CertificateTrust, Encryption, FreePorts, Launch, ListeningServer, Logs,
-    NotListening, Outside, Probe, ProcessTree, Ready, RunningServer, Wrapper, bring_up,
+    BringUpError, Built, CertificateTrust, Encryption, Launch, ListeningServer, Logs, NotListening,
+    Outside, Probe, ProcessTree, Ready, RunningServer, Wrapper, bring_up, free_port,
 };
 
 use super::bench::{Task, Testbed};
@@ -269,7 +269,7 @@ impl Process {
                 let started = bring_up(
                     built,
                     &launch,
-                    &mut FreePorts,
+                    &mut free_port,
                     &mut |address| probe(&Target::of_started(address, task)),
                     testbed.ready_timeout,
                     &testbed.interrupt,

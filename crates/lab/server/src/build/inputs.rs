@@ -7,17 +7,18 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use prony_manifest::FileError;
 use serde::Deserialize;
 
 use crate::manifest::Pattern;
-use crate::sources::{Unreadable, hash_file, hash_files, source_files};
+use crate::sources::{hash_file, hash_files, source_files};
 
 /// The hash of every input of the server in `folder`, by its path or pattern; `named` are those of its manifest, each
 /// with the part of its path before a pattern.
 pub(super) fn inputs(
     folder: &Path,
     named: Vec<(PathBuf, Option<&Pattern>)>,
-) -> Result<BTreeMap<PathBuf, String>, Unreadable> {
+) -> Result<BTreeMap<PathBuf, String>, FileError> {
     let mut inputs = BTreeMap::new();
     for (path, pattern) in named {
         let (input, hash) = match pattern {
@@ -33,8 +34,7 @@ pub(super) fn inputs(
     Ok(inputs)
 }
 
-/// The hash of a file, or of all source files of a folder.
-fn hash_path(path: &Path) -> Result<String, Unreadable> {
+fn hash_path(path: &Path) -> Result<String, FileError> {
     if path.is_dir() {
         hash_files(path, &source_files(path)?)
     } else {
@@ -42,13 +42,16 @@ fn hash_path(path: &Path) -> Result<String, Unreadable> {
     }
 }
 
-fn hash_matches(folder: &Path, pattern: &Pattern) -> Result<String, Unreadable> {
+fn hash_matches(folder: &Path, pattern: &Pattern) -> Result<String, FileError> {
     let matcher = pattern.matcher();
     let mut files = source_files(folder)?;
     files.retain(|file| matcher.is_match(file.strip_prefix(folder).unwrap_or(file)));
     if files.is_empty() {
         let pattern = folder.join(pattern.as_str());
-        return Err(Unreadable::new(&pattern, io::ErrorKind::NotFound.into()));
+        return Err(FileError::unreadable(
+            &pattern,
+            io::ErrorKind::NotFound.into(),
+        ));
     }
     hash_files(folder, &files)
 }
@@ -87,7 +90,7 @@ struct Packages {
 }
 
 /// The folders, or archive files, outside `folder` that its package depends on, directly or not.
-pub(super) fn beside(folder: &Path) -> Result<BTreeSet<PathBuf>, Unreadable> {
+pub(super) fn beside(folder: &Path) -> Result<BTreeSet<PathBuf>, FileError> {
     let mut found = BTreeSet::new();
     if read(folder).is_none() {
         return Ok(found);
@@ -111,7 +114,6 @@ fn read(folder: &Path) -> Option<Package> {
     serde_json::from_slice(&fs::read(&file).ok().filter(|_| is_small)?).ok()
 }
 
-/// The local dependencies of the package in `folder`.
 fn dependencies(folder: &Path, members: &BTreeMap<String, PathBuf>) -> Vec<PathBuf> {
     let package = read(folder).unwrap_or_default();
     let all = package
@@ -141,7 +143,7 @@ fn local_path(version: &str) -> Option<&str> {
 }
 
 /// The members of the workspace that `folder` belongs to, by name.
-fn workspace_members(folder: &Path) -> Result<BTreeMap<String, PathBuf>, Unreadable> {
+fn workspace_members(folder: &Path) -> Result<BTreeMap<String, PathBuf>, FileError> {
     for root in folder.ancestors().take(MOST_UP) {
         let of_pnpm = || {
             let text = fs::read_to_string(root.join(PNPM_FILE)).ok()?;
@@ -165,7 +167,7 @@ fn workspace_members(folder: &Path) -> Result<BTreeMap<String, PathBuf>, Unreada
 }
 
 /// The folders below `root` with a package.json that match a pattern, and none of those that begin with `!`.
-fn members(root: &Path, patterns: &[String]) -> Result<Vec<PathBuf>, Unreadable> {
+fn members(root: &Path, patterns: &[String]) -> Result<Vec<PathBuf>, FileError> {
     let matcher = |pattern: &str| {
         let pattern = pattern.trim_start_matches("./").trim_end_matches('/');
         Some(Pattern::new(pattern).ok()?.matcher())

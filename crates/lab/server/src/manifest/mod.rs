@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 
 use globset::{Glob, GlobBuilder, GlobMatcher};
 use prony_manifest::Template;
+use prony_manifest::fields::Filled;
 use serde::Deserialize;
 
 use crate::toolchain::Need;
@@ -17,12 +18,12 @@ pub use outside::{
 };
 pub use read::{Described, ServerTable};
 
-/// The manifest's file name.
 pub const MANIFEST_FILE: &str = "server.toml";
 
 prony_model::named! {
     /// The class of a server, for readers of a table.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+    #[serde(rename_all = "snake_case")]
     pub enum Class {
         /// The language's standard library only.
         Stdlib = "stdlib",
@@ -57,14 +58,12 @@ pub enum VersionSource {
 pub struct Manifest {
     /// Its name in tables.
     pub title: String,
-    /// Programming language.
     pub language: String,
     /// Framework or library.
     pub framework: String,
     pub class: Class,
     /// Whether it keeps HTTP/1.1 connections open between requests.
     pub keep_alive: bool,
-    /// The workloads it serves.
     pub workloads: Vec<String>,
     /// Notes for readers of a report.
     pub notes: Option<String>,
@@ -73,7 +72,6 @@ pub struct Manifest {
 /// How Prony builds and starts a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recipe {
-    /// The toolchains it needs.
     pub needs: Vec<Need>,
     pub version: Option<VersionSource>,
     /// What its build reads outside its folder.
@@ -116,7 +114,6 @@ impl Recipe {
 }
 
 prony_model::named! {
-    /// A placeholder of a server's manifest.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Placeholder {
         /// `{out}`: the folder for the results of the build.
@@ -156,8 +153,8 @@ impl prony_manifest::Placeholder for Placeholder {
     }
 }
 
-/// An entry of `inputs`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
 pub struct Input {
     /// The file or folder; for a pattern, the folder that it starts in.
     pub path: Word,
@@ -170,8 +167,6 @@ pub struct Input {
 pub struct Pattern(Glob);
 
 impl Pattern {
-    /// # Errors
-    /// If it is not a pattern, with what is wrong.
     pub fn new(text: &str) -> Result<Pattern, String> {
         let glob = GlobBuilder::new(text).literal_separator(true).build();
         glob.map(Pattern).map_err(|error| {
@@ -180,21 +175,20 @@ impl Pattern {
         })
     }
 
-    /// As it was written.
     pub fn as_str(&self) -> &str {
         self.0.glob()
     }
 
-    /// Matches paths against it.
     pub(crate) fn matcher(&self) -> GlobMatcher {
         self.0.compile_matcher()
     }
 }
 
-impl Input {
-    /// # Errors
-    /// If a placeholder is unknown or the pattern is invalid.
-    pub fn new(text: &str) -> Result<Input, String> {
+impl TryFrom<String> for Input {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Input, String> {
+        let Filled(text) = Filled::try_from(text)?;
         let names: Vec<&str> = text.split('/').collect();
         let literal = names.iter().position(|name| is_pattern(name));
         let literal = literal.unwrap_or(names.len());
@@ -244,7 +238,7 @@ mod tests {
             {workloads}/[a-c]?.x | {workloads} | [a-c]?.x
         "#,
         ) {
-            let input = Input::new(text).unwrap();
+            let input = Input::try_from(text.to_owned()).unwrap();
             let found = input.pattern.as_ref().map_or("", |found| found.as_str());
             assert_eq!([&*input.path.to_string(), found], [path, pattern]);
         }
@@ -262,7 +256,7 @@ mod tests {
     #[test]
     fn an_invalid_pattern_is_reported_with_the_reason() {
         refused(
-            Input::new,
+            |text: &str| Input::try_from(text.to_owned()),
             "
             ../fw/[a-c.rs | `[a-c.rs` is not a valid file pattern: unclosed character class
             ../fw/{a,b | unclosed alternate group

@@ -30,7 +30,6 @@ pub(super) struct NoiseMeter {
     start: Reading,
 }
 
-/// All clocks at one instant.
 #[derive(Clone, Debug)]
 struct Reading {
     at: Instant,
@@ -152,7 +151,6 @@ pub(super) struct Ticks {
     pub idle: u64,
     /// Interrupts and the work after them.
     pub interrupts: u64,
-    /// CPU steal.
     pub steal: u64,
 }
 
@@ -190,7 +188,6 @@ pub(super) struct CpuTimes {
 }
 
 impl CpuTimes {
-    /// Reads them.
     pub(super) fn read() -> io::Result<CpuTimes> {
         let text = fs::read_to_string("/proc/stat")?;
         CpuTimes::parse(&text)

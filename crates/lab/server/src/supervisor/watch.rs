@@ -184,7 +184,7 @@ impl Supervisor {
         let exit = self.exit?;
         // Ended processes that nobody had waited for are now the supervisor's children.
         self.reap();
-        let left = descendants(Pid::this().as_raw()).map_or(0, |pids| pids.len());
+        let left = descendants(&[Pid::this().as_raw()]).map_or(0, |pids| pids.len());
         match (exit, u32::try_from(left)) {
             (Exit::Code(0), Ok(left)) if left > 0 && !self.is_stopping => {
                 Some(Exit::Background(left))
@@ -199,7 +199,7 @@ impl Supervisor {
         let give_up = Instant::now() + KILL_TIME;
         let mut pause = Duration::from_micros(500);
         while self.reap() && Instant::now() < give_up {
-            for pid in descendants(Pid::this().as_raw()).unwrap_or_default() {
+            for pid in descendants(&[Pid::this().as_raw()]).unwrap_or_default() {
                 let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
             }
             std::thread::sleep(pause);
@@ -239,7 +239,6 @@ fn take_signals() -> nix::Result<SignalFd> {
     SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
 }
 
-/// Opens a log for appending.
 fn append_to(log: &OsString) -> Result<File, String> {
     OpenOptions::new()
         .create(true)

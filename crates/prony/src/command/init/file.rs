@@ -10,7 +10,6 @@ use super::observe::Observed;
 /// A longer body is expected by its size alone.
 const LONGEST_TEXT: usize = 2048;
 
-/// A server to describe.
 #[derive(Clone)]
 pub(super) enum FoundServer {
     /// A program that Prony starts.
@@ -20,7 +19,6 @@ pub(super) enum FoundServer {
 }
 
 impl FoundServer {
-    /// Its name in `prony.toml`.
     pub(super) fn id(&self) -> &str {
         match self {
             Self::Program(candidate) => &candidate.id,
@@ -74,7 +72,6 @@ struct Workload<'a> {
     is_over_tls: bool,
     /// Whether the servers write the same JSON differently.
     is_json: bool,
-    /// Their ids.
     servers: Vec<&'a str>,
 }
 
@@ -124,7 +121,6 @@ fn workloads(servers: &[DescribedServer]) -> Vec<Workload<'_>> {
     workloads
 }
 
-/// The text of the file for these servers.
 pub(super) fn text(servers: &[DescribedServer]) -> String {
     let mut text = HEADING.to_owned();
     let workloads = workloads(servers);
@@ -297,21 +293,10 @@ fn workload_table(id: &str, workload: &Workload<'_>) -> String {
     text
 }
 
-/// As a TOML string on one line.
+/// As a TOML string on one line: what JSON escapes, TOML writes alike, but it allows no delete character either.
 fn quoted(text: &str) -> String {
-    let mut quoted = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' => quoted += "\\\"",
-            '\\' => quoted += "\\\\",
-            '\n' => quoted += "\\n",
-            '\t' => quoted += "\\t",
-            '\r' => quoted += "\\r",
-            c if c.is_control() => quoted += &format!("\\u{:04X}", u32::from(c)),
-            c => quoted.push(c),
-        }
-    }
-    quoted + "\""
+    let quoted = serde_json::Value::from(text).to_string();
+    quoted.replace('\u{7f}', "\\u007F")
 }
 
 #[cfg(test)]

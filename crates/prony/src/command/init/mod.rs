@@ -53,7 +53,6 @@ Exit status:
        prony.toml already, or nothing was found
   130  you stopped it; nothing is written";
 
-/// What to describe.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
@@ -84,7 +83,6 @@ pub(super) struct Arguments {
     building: BuildFlags,
 }
 
-/// Looks, asks, observes and writes.
 pub(super) fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let folder = project.unwrap_or(Path::new(".")).canonicalize();
     let folder = folder.map_err(|error| usage(format!("cannot open the folder: {error}")))?;
@@ -111,7 +109,6 @@ pub(super) fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     Ok(said(&path, &described))
 }
 
-/// Says what was written and what to do next.
 fn said(path: &Path, described: &[DescribedServer]) -> ExitCode {
     let responds = described.iter().any(|one| !one.observed.is_empty());
     outln!("written  {}", path.display());
@@ -238,7 +235,6 @@ fn ask(question: &str) -> io::Result<String> {
     Ok(reply.trim().to_owned())
 }
 
-/// Tries servers.
 struct Observer<'a> {
     layout: Layout,
     arguments: &'a Arguments,

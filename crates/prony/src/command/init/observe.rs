@@ -9,7 +9,7 @@ use prony_present::words;
 use prony_run::run::{
     Access, OutsideProcess, Target, Testbed, WrongScheme, is_unavailable, prepare,
 };
-use prony_server::{Built, FreePorts, Outside, Probe, Server, bring_up};
+use prony_server::{Built, Outside, Probe, Server, bring_up, free_port};
 use prony_traffic::{HttpUrl, RequestError, RequestParts, Response, UrlError};
 
 use super::routes;
@@ -34,7 +34,6 @@ const USUAL_PATHS: [&str; 8] = [
     "/index.html",
 ];
 
-/// Why there is nothing to write about a server.
 pub(super) enum NotObserved {
     /// Its URL has the wrong scheme.
     WrongScheme(WrongScheme),
@@ -42,7 +41,6 @@ pub(super) enum NotObserved {
     NoPath(String),
     /// It needs longer than a flag allows, or a program that is missing.
     Unfit(String),
-    /// Any other reason.
     Because(String),
 }
 
@@ -57,7 +55,6 @@ impl<T: Into<String>> From<T> for NotObserved {
 pub(super) struct Observed {
     pub(crate) path: String,
     pub(crate) status: u16,
-    /// The media type, without parameters.
     pub(crate) content_type: Option<String>,
     /// The body, if it was the same each time.
     pub(crate) body: Option<Vec<u8>>,
@@ -85,7 +82,6 @@ impl Observed {
     }
 }
 
-/// What to request of a server.
 pub(super) struct WantedPaths<'a> {
     /// These paths, or else the first one that it has: of the usual ones, and of the routes in its sources.
     pub(crate) paths: &'a [String],
@@ -176,7 +172,7 @@ fn observe_started(
     let started = bring_up(
         built,
         &launch,
-        &mut FreePorts,
+        &mut free_port,
         &mut probe,
         testbed.ready_timeout,
         &testbed.interrupt,

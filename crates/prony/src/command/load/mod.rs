@@ -24,7 +24,7 @@ use prony_kernel::ThrottleMeter;
 use prony_load::{Endpoint, EventLoopChoice, Here, LoadPlan, Records};
 use prony_model::objective::{Judged, Objectives, is_missed, judge};
 use prony_model::{Ended, LatencyHistogram, LoadResult, LoadSpec};
-use prony_server::LocalServer;
+use prony_server::ProcessTree;
 use prony_store::write_hgrm;
 use serde::Serialize;
 
@@ -221,11 +221,11 @@ struct OutputArguments {
 
 impl OutputArguments {
     /// The process that the user names as the server.
-    fn server(&self) -> Result<Option<LocalServer>, Box<dyn Error>> {
+    fn server(&self) -> Result<Option<ProcessTree>, Box<dyn Error>> {
         let Some(pid) = self.pid else {
             return Ok(None);
         };
-        match LocalServer::of_process(pid) {
+        match ProcessTree::of_process(pid) {
             None => Err(usage(format!("--pid {pid}: there is no such process"))),
             found => Ok(found),
         }
@@ -415,10 +415,10 @@ pub(super) fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
 }
 
 /// Watches the CPU quotas of the server, if it runs on this machine and its processes are visible.
-fn server_quota(endpoint: &Endpoint, named: Option<&LocalServer>) -> Option<ThrottleMeter> {
+fn server_quota(endpoint: &Endpoint, named: Option<&ProcessTree>) -> Option<ThrottleMeter> {
     match (named, endpoint) {
         (Some(server), _) => Some(server.quota()),
-        (None, Endpoint::Tcp(address)) => Some(LocalServer::at(*address)?.quota()),
+        (None, Endpoint::Tcp(address)) => Some(ProcessTree::at(*address).ok()?.quota()),
         (None, Endpoint::Unix(_)) => None,
     }
 }

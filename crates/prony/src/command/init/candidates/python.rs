@@ -159,7 +159,6 @@ fn has_package(place: &ProgramFolder<'_>, table: &toml::Value) -> bool {
             .any(|folder| place.folder.join(folder).is_dir())
 }
 
-/// The value at a path such as `tool.poetry.name`.
 fn at<'a>(table: &'a toml::Value, path: &str) -> Option<&'a toml::Value> {
     path.split('.').try_fold(table, |table, key| table.get(key))
 }
