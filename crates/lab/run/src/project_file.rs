@@ -353,7 +353,7 @@ fn suite_id(folder: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_server::{CertificateTrust, Encryption, Origin, Outside, TlsOptions};
+    use prony_server::{CertificateTrust, Origin, Outside, TlsOptions};
     use prony_testkit::contains;
     use prony_testkit::table::{refused, refused_changes};
 
@@ -434,8 +434,7 @@ response = { status = 200 }
             let url = format!("\"https://localhost:8080\"\n{line}");
             match shop(&OUTSIDE.replace("\"http://localhost:8080\"", &url)).origin {
                 Origin::Outside(Outside {
-                    encryption: Encryption::Tls(options),
-                    ..
+                    tls: Some(options), ..
                 }) => options,
                 other => panic!("{other:?}"),
             }

@@ -159,15 +159,21 @@ fn cut(line: &str) -> String {
     }
 }
 
-/// The lines of a file that its last 64 KiB have from their beginning to their end.
-fn whole_lines(path: &Path) -> io::Result<String> {
+/// The last 64 KiB of a file, and whether that is all of it.
+fn end_of(path: &Path) -> io::Result<(String, bool)> {
     let mut file = File::open(path)?;
     let start = file.metadata()?.len().saturating_sub(SHOWN_BYTES);
-    let text = text_from(&mut file, start)?;
+    Ok((text_from(&mut file, start)?, start == 0))
+}
+
+/// The lines of a file that its last 64 KiB have from their beginning to their end.
+fn whole_lines(path: &Path) -> io::Result<String> {
+    let (text, is_whole) = end_of(path)?;
     let after_break = |found: Option<usize>| found.map(|at| at + 1);
-    let begin = match start {
-        0 => 0,
-        _ => after_break(text.find('\n')).unwrap_or(text.len()),
+    let begin = if is_whole {
+        0
+    } else {
+        after_break(text.find('\n')).unwrap_or(text.len())
     };
     let end = after_break(text.rfind('\n')).unwrap_or(0);
     Ok(text.get(begin..end).unwrap_or_default().to_owned())
@@ -175,9 +181,7 @@ fn whole_lines(path: &Path) -> io::Result<String> {
 
 /// The last `lines` lines of a file, from its last 64 KiB.
 pub fn tail(path: &Path, lines: usize) -> io::Result<String> {
-    let mut file = File::open(path)?;
-    let length = file.metadata()?.len();
-    let text = text_from(&mut file, length.saturating_sub(SHOWN_BYTES))?;
+    let (text, _) = end_of(path)?;
     let all: Vec<&str> = text.trim_end().lines().collect();
     Ok(all[all.len().saturating_sub(lines)..].join("\n"))
 }

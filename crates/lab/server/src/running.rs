@@ -14,7 +14,7 @@ use crate::build::Built;
 use crate::certificate::Certificate;
 use crate::logs::Logs;
 use crate::manifest::{Placeholder, Word};
-use crate::sampling::{ProcessTree, TreeUsage};
+use crate::sampling::ProcessTree;
 use crate::supervisor::{Exit, SpawnError, Supervised, SupervisorProgram, Task};
 
 /// How to start a server.
@@ -214,11 +214,6 @@ impl RunningServer {
         ProcessTree::under_supervisor(self.process.supervisor_pid())
     }
 
-    /// The usage of its process tree.
-    pub fn usage(&self) -> io::Result<TreeUsage> {
-        self.tree().usage()
-    }
-
     /// Ends it: SIGTERM, and when it has ended or `grace` is over, SIGKILL to the rest of its tree.
     pub fn stop(&mut self, grace: Duration) -> Exit {
         self.process.stop(grace)
@@ -258,38 +253,35 @@ impl LineCounter {
 const TLS: [&str; 2] = ["TLS_CERT", "TLS_KEY"];
 
 /// What a server gets at its start, in variables and in the placeholders of its command.
-pub(crate) struct Contract {
-    host: String,
-    port: String,
-    cpus: String,
-    assets: PathBuf,
-    certificate: Option<Certificate>,
+struct Contract {
+    values: [(Placeholder, &'static str, OsString); 4],
     /// Its own folder, if its command names `{tmp}` or a wrapper runs it.
     scratch: Option<TempDir>,
 }
 
 impl Contract {
     /// What `built` gets to listen on `address`.
-    pub(crate) fn new(built: &Built, launch: &Launch, address: SocketAddr) -> io::Result<Contract> {
+    fn new(built: &Built, launch: &Launch, address: SocketAddr) -> io::Result<Contract> {
         let cpus = match launch.cpus.len() {
             0 => allowed_cpus().map_or(1, |cpus| cpus.len()),
             pinned => pinned,
         };
         let assets = std::path::absolute(&launch.assets);
+        let assets = assets.unwrap_or_else(|_| launch.assets.clone());
+        let wants_scratch = wants_scratch(built) || launch.wrapper.is_some();
         Ok(Contract {
-            host: address.ip().to_string(),
-            port: address.port().to_string(),
-            cpus: cpus.to_string(),
-            assets: assets.unwrap_or_else(|_| launch.assets.clone()),
-            certificate: launch.certificate.clone(),
-            scratch: (wants_scratch(built) || launch.wrapper.is_some())
-                .then(new_scratch)
-                .transpose()?,
+            values: [
+                (Placeholder::Host, "HOST", address.ip().to_string().into()),
+                (Placeholder::Port, "PORT", address.port().to_string().into()),
+                (Placeholder::Cpus, "CPUS", cpus.to_string().into()),
+                (Placeholder::Assets, "ASSETS", assets.into()),
+            ],
+            scratch: wants_scratch.then(new_scratch).transpose()?,
         })
     }
 
     /// The task that starts it.
-    pub(crate) fn task(&self, built: &Built, launch: &Launch, logs: &Logs) -> Task {
+    fn task(&self, built: &Built, launch: &Launch, logs: &Logs) -> Task {
         let own: Vec<String> = built.run.iter().map(|word| self.fill(word)).collect();
         let wrapper = launch.wrapper.as_ref();
         let own = match wrapper {
@@ -303,8 +295,12 @@ impl Contract {
         Task {
             command: before.chain(own).collect(),
             folder: built.folder.clone(),
-            env: with_variables(self.env(built), wrapper),
-            removed_env: self.removed_env(),
+            env: with_variables(self.env(built, launch), wrapper),
+            // Those of Prony would make the server speak TLS.
+            removed_env: match launch.certificate {
+                Some(_) => Vec::new(),
+                None => TLS.map(OsString::from).to_vec(),
+            },
             log: logs.output.clone(),
             error_log: Some(logs.errors.clone()),
             scratch: self.scratch().map(Path::to_owned),
@@ -313,47 +309,33 @@ impl Contract {
     }
 
     /// Called once a supervisor has taken over, which removes the folder for `{tmp}` when the server has ended.
-    pub(crate) fn taken_over(self) {
+    fn taken_over(self) {
         self.scratch.map(TempDir::keep);
     }
 
     /// The server's own variables, then those of the contract, which win.
-    fn env(&self, built: &Built) -> Vec<(OsString, OsString)> {
+    fn env(&self, built: &Built, launch: &Launch) -> Vec<(OsString, OsString)> {
         let own = built.env.iter();
         let own = own.map(|(name, value)| (name.into(), self.fill(value).into()));
-        let contract = [
-            ("HOST", OsString::from(&self.host)),
-            ("PORT", OsString::from(&self.port)),
-            ("CPUS", OsString::from(&self.cpus)),
-            ("ASSETS", self.assets.clone().into_os_string()),
-        ];
-        let tls = self.certificate.iter().flat_map(|certificate| {
+        let contract = self.values.iter();
+        let contract = contract.map(|(_, name, value)| (OsString::from(name), value.clone()));
+        let tls = launch.certificate.iter().flat_map(|certificate| {
             let files = [&certificate.certificate, &certificate.key].map(OsString::from);
-            TLS.into_iter().zip(files)
+            TLS.map(OsString::from).into_iter().zip(files)
         });
-        let contract = contract.into_iter().chain(tls);
-        let contract = contract.map(|(name, value)| (OsString::from(name), value));
         let toolchains = built.toolchain_env.iter().cloned();
-        toolchains.chain(own).chain(contract).collect()
-    }
-
-    /// Variables of Prony's own environment that would make the server speak TLS.
-    fn removed_env(&self) -> Vec<OsString> {
-        match self.certificate {
-            Some(_) => Vec::new(),
-            None => TLS.map(OsString::from).to_vec(),
-        }
+        toolchains.chain(own).chain(contract).chain(tls).collect()
     }
 
     fn fill(&self, word: &Word) -> String {
-        let value = |placeholder| match placeholder {
-            Placeholder::Host => Some(self.host.clone()),
-            Placeholder::Port => Some(self.port.clone()),
-            Placeholder::Cpus => Some(self.cpus.clone()),
-            Placeholder::Assets => Some(self.assets.to_string_lossy().into_owned()),
-            Placeholder::Tmp => Some(self.scratch()?.to_string_lossy().into_owned()),
-            // The build has already filled these in.
-            _ => None,
+        // The build has already filled in the others.
+        let value = |placeholder| {
+            if placeholder == Placeholder::Tmp {
+                return Some(self.scratch()?.to_string_lossy().into_owned());
+            }
+            let mut values = self.values.iter();
+            let (_, _, value) = values.find(|(known, _, _)| *known == placeholder)?;
+            Some(value.to_string_lossy().into_owned())
         };
         word.fill_known(value).to_string()
     }

@@ -284,7 +284,6 @@ impl Catalogue {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::manifest::Encryption;
     use std::fs;
 
     const MANIFEST: &str = r#"
@@ -361,7 +360,7 @@ run = ["sh"]
         let manifest = Server::open(&layout.own().servers().join("one")).unwrap();
         let outside = Outside {
             url: "http://localhost:8080".parse().unwrap(),
-            encryption: Encryption::Plain,
+            tls: None,
         };
         let folder = layout.root();
         let server = |id| {

@@ -7,6 +7,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use globset::GlobMatcher;
 use prony_manifest::FileError;
 use serde::Deserialize;
 
@@ -172,24 +173,22 @@ fn members(root: &Path, patterns: &[String]) -> Result<Vec<PathBuf>, FileError> 
         let pattern = pattern.trim_start_matches("./").trim_end_matches('/');
         Some(Pattern::new(pattern).ok()?.matcher())
     };
-    let (out, within): (Vec<&String>, Vec<&String>) = patterns
-        .iter()
-        .partition(|pattern| pattern.starts_with('!'));
-    let within: Vec<_> = within
-        .iter()
-        .filter_map(|pattern| matcher(pattern))
-        .collect();
-    let out: Vec<_> = out
-        .iter()
-        .filter_map(|pattern| matcher(&pattern[1..]))
-        .collect();
+    let rules = patterns.iter().filter_map(|pattern| {
+        let out = pattern.strip_prefix('!');
+        Some((out.is_some(), matcher(out.unwrap_or(pattern))?))
+    });
+    let rules: Vec<(bool, GlobMatcher)> = rules.collect();
     let packages = source_files(root)?
         .into_iter()
         .filter(|file| file.ends_with(FILE));
     let folders = packages.filter_map(|file| Some(file.parent()?.to_owned()));
     let is_member = |folder: &PathBuf| {
         let path = folder.strip_prefix(root).unwrap_or(folder);
-        within.iter().any(|one| one.is_match(path)) && !out.iter().any(|one| one.is_match(path))
+        let mut matching = rules
+            .iter()
+            .filter(|(_, one)| one.is_match(path))
+            .peekable();
+        matching.peek().is_some() && matching.all(|(is_out, _)| !is_out)
     };
     Ok(folders.filter(is_member).collect())
 }

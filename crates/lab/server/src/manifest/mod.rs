@@ -13,9 +13,7 @@ use serde::Deserialize;
 
 use crate::toolchain::Need;
 
-pub use outside::{
-    CertificateTrust, ClientCertificate, Encryption, Outside, ServerUrl, TlsOptions,
-};
+pub use outside::{CertificateTrust, ClientCertificate, Outside, ServerUrl, TlsOptions};
 pub use read::{Described, ServerTable};
 
 pub const MANIFEST_FILE: &str = "server.toml";

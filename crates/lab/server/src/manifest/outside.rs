@@ -10,13 +10,8 @@ use prony_model::{Authority, AuthorityError};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outside {
     pub url: ServerUrl,
-    pub encryption: Encryption,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Encryption {
-    Plain,
-    Tls(TlsOptions),
+    /// How connections to it are encrypted; `None` for not at all.
+    pub tls: Option<TlsOptions>,
 }
 
 /// What connections over TLS trust, and what they present to the server.

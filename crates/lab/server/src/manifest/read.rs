@@ -11,8 +11,8 @@ use toml::Spanned;
 
 use super::text_or_list::{Element, TextOrList};
 use super::{
-    CertificateTrust, Class, ClientCertificate, Encryption, Input, Manifest, Outside, Placeholder,
-    Recipe, ServerUrl, TlsOptions, Variant, VersionSource, Word,
+    CertificateTrust, Class, ClientCertificate, Input, Manifest, Outside, Placeholder, Recipe,
+    ServerUrl, TlsOptions, Variant, VersionSource, Word,
 };
 use crate::server::is_id;
 use crate::toolchain::Need;
@@ -260,22 +260,19 @@ impl Checker<'_> {
         }
         let parsed: Result<ServerUrl, String> = url.get_ref().parse();
         let parsed = parsed.map_err(|message| self.0.fault(url.span(), message))?;
-        let encryption = match (parsed.is_tls(), raw.of_tls().next()) {
-            (false, None) => Encryption::Plain,
+        let tls = match (parsed.is_tls(), raw.of_tls().next()) {
+            (false, None) => None,
             (false, Some((field, span))) => {
                 let message = format!("`{field}` needs a `url` that begins with https://");
                 return Err(self.0.fault(span, message));
             }
-            (true, _) => Encryption::Tls(TlsOptions {
+            (true, _) => Some(TlsOptions {
                 trust: self.trust(raw, folder)?,
                 identity: self.identity(raw, folder)?,
                 server_name: raw.sni.as_ref().map(|sni| sni.get_ref().0.clone()),
             }),
         };
-        Ok(Outside {
-            url: parsed,
-            encryption,
-        })
+        Ok(Outside { url: parsed, tls })
     }
 
     fn trust(&self, raw: &ServerTable, folder: &Path) -> Result<CertificateTrust, FileError> {

@@ -69,7 +69,7 @@ fn a_server_gets_its_variables_becomes_ready_and_logs_lines() {
     assert_eq!(server.exited(), None);
     assert_eq!(server.stop(LONG), Exit::Signal(15));
     assert_eq!(server.log_lines().unwrap(), lines + 5);
-    assert!(server.usage().is_err(), "nothing is left to sample");
+    assert!(server.tree().usage().is_err(), "nothing is left to sample");
 }
 
 #[test]
@@ -345,12 +345,12 @@ fn the_cost_of_a_forking_server_is_that_of_its_tree() {
     let folder = tempfile::tempdir().unwrap();
     let (server, sampler) = sampled(folder.path(), FORKING, Duration::from_millis(10));
     let cpu_s = |usage: TreeUsage| usage.cpu_user_s + usage.cpu_system_s;
-    let before = server.usage().unwrap();
+    let before = server.tree().usage().unwrap();
     assert_eq!(before.processes, 3);
     std::fs::write(folder.path().join("burn"), "").unwrap();
     // The child uses CPU time, and so does an orphan whose parent does not wait for it.
     until("both to have used CPU time", || {
-        let usage = server.usage().ok()?;
+        let usage = server.tree().usage().ok()?;
         let burnt = cpu_s(usage) - cpu_s(before) >= 0.36;
         (burnt && usage.processes == 3 && folder.path().join("burnt").exists()).then_some(())
     });
@@ -415,7 +415,7 @@ fn the_memory_of_a_single_process_is_its_peak() {
     let cost = sampler.finish(1.0).unwrap().server;
     assert_eq!(cost.processes, 1);
     assert!(cost.peak_memory_bytes > 64 * 1024 * 1024, "{cost:?}");
-    let now = server.usage().unwrap().resident_bytes;
+    let now = server.tree().usage().unwrap().resident_bytes;
     assert!(now < cost.peak_memory_bytes, "the peak is over: {now}");
     let grown = cost.peak_memory_bytes - cost.memory_before_bytes.unwrap();
     assert_eq!(grown, 0, "the peak was before the load");
