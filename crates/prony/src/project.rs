@@ -112,12 +112,10 @@ impl Project {
         self.layout.is_shipped(&server.folder)
     }
 
-    /// Whether the project describes itself in `prony.toml`.
     pub(crate) fn file(&self) -> Option<&ProjectFile> {
         self.file.as_ref()
     }
 
-    /// Whether `prony.toml` describes the server.
     pub(crate) fn describes(&self, server: &Server) -> bool {
         self.of_file(&server.id) == Some(server)
     }
@@ -322,24 +320,18 @@ pub(crate) fn common_workloads(
         let mut others = others.iter();
         others.all(|server| server.manifest.workloads.contains(id))
     };
-    let common: Vec<&String> = first.manifest.workloads.iter().filter(is_common).collect();
+    let mut chosen: Vec<&String> = first.manifest.workloads.iter().filter(is_common).collect();
     let is_over_http = |id: &&String| {
         let workload = workloads.get(id);
         workload.is_ok_and(|workload| !workload.protocol().is_grpc())
     };
-    let mut chosen: Vec<&String> = common
-        .iter()
-        .copied()
-        .filter(|id| is_over_http(id))
-        .collect();
-    if chosen.is_empty() {
-        chosen = common;
+    if chosen.iter().any(is_over_http) {
+        chosen.retain(is_over_http);
     }
     chosen.truncate(most);
     chosen.into_iter().cloned().collect()
 }
 
-/// Whether a server serves any of the measured workloads.
 pub(crate) fn serves_any(server: &Server, measures: &[Measure]) -> bool {
     let served = &server.manifest.workloads;
     measures.iter().any(|one| served.contains(&one.workload))

@@ -25,7 +25,6 @@ pub enum FileError {
 }
 
 impl FileError {
-    /// The file or folder at `path` cannot be read.
     pub fn unreadable(path: &Path, source: io::Error) -> Self {
         Self::Read {
             path: path.to_owned(),
@@ -34,7 +33,6 @@ impl FileError {
     }
 }
 
-/// Reads the file at `path` as a `T`.
 pub fn read<T: DeserializeOwned>(path: &Path) -> Result<T, FileError> {
     Source::open(path)?.parse()
 }
@@ -79,7 +77,6 @@ impl Source {
         Ok(Self::new(path, text))
     }
 
-    /// Takes `text` as the content of the file at `path`.
     pub fn new(path: &Path, text: impl Into<String>) -> Self {
         Self {
             path: path.to_owned(),
@@ -118,7 +115,6 @@ impl Source {
         self.content(Some(line), message)
     }
 
-    /// A name that is none of `known`.
     pub fn unknown<'a>(
         &self,
         name: &Spanned<String>,

@@ -4,7 +4,6 @@ use std::fmt;
 
 use crate::name::{did_you_mean, nearest};
 
-/// A set of placeholders.
 pub trait Placeholder: Copy + 'static {
     /// The name between the braces: lower-case letters and underscores.
     fn name(self) -> &'static str;
@@ -27,9 +26,7 @@ pub struct Template<P>(Vec<Piece<P>>);
     None => ".".to_owned(),
 })]
 pub struct UnknownPlaceholder {
-    /// The name between the braces.
     pub name: String,
-    /// The placeholder that was probably meant.
     pub nearest: Option<String>,
     /// All placeholders that are allowed, with their braces.
     pub known: String,

@@ -19,7 +19,6 @@ pub struct Load {
     pub url: String,
     /// What its connections speak. Tools accept any certificate.
     pub protocol: Protocol,
-    /// The call, if the protocol is gRPC.
     pub call: Option<Call>,
     pub arrivals: Arrivals,
     pub connections: usize,
@@ -38,18 +37,14 @@ pub struct Load {
     pub method: Option<String>,
     pub headers: Vec<String>,
     pub body: Vec<u8>,
-    /// How long a response may take.
     pub timeout: Duration,
 }
 
-/// A unary gRPC call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
     /// `package.Service/Method`.
     pub method: String,
-    /// The file that declares the method.
     pub proto: PathBuf,
-    /// The message as JSON.
     pub json: String,
     /// The message as it is encoded.
     pub message: Vec<u8>,
@@ -74,9 +69,7 @@ pub enum Arrivals {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// Its time is up.
     After(Duration),
-    /// This many requests were sent.
     Requests(u64),
 }
 
@@ -129,7 +122,6 @@ pub enum Unsupported {
 }
 
 impl From<&'static str> for Unsupported {
-    /// It does not support this property.
     fn from(property: &'static str) -> Self {
         Unsupported::Property(property)
     }
@@ -299,7 +291,6 @@ impl Manifest {
     }
 }
 
-/// Refuses what no tool can do.
 fn check(load: &Load) -> Result<(), Unsupported> {
     let is_http2 = !load.protocol.is_http1();
     let is_grpc = load.protocol.is_grpc();

@@ -10,7 +10,6 @@ pub(crate) struct Text<'a> {
     pub(crate) json: Value,
 }
 
-/// Where a figure is.
 #[derive(Clone, Debug)]
 pub(crate) enum Place {
     /// In the groups of a pattern; several are added up.
@@ -112,7 +111,6 @@ impl<'de> Deserialize<'de> for AnyPattern {
     }
 }
 
-/// A figure with a unit.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "RawField<U>", bound = "U: Deserialize<'de>")]
 pub(crate) struct Field<U> {
@@ -196,7 +194,6 @@ impl Field<TimeUnit> {
     }
 }
 
-/// How a number of bytes is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum BytesUnit {

@@ -16,7 +16,6 @@ use crate::output::Output;
 pub const MANIFEST_FILE: &str = "driver.toml";
 
 prony_model::named! {
-    /// A placeholder in the words of a command.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub enum Placeholder {
         Url = "url",
@@ -31,7 +30,6 @@ prony_model::named! {
         Threads = "threads",
         /// The timeout in whole seconds.
         TimeoutS = "timeout_s",
-        /// The folder of the driver.
         Driver = "driver",
         /// Prony's own program.
         Prony = "prony",
@@ -63,7 +61,6 @@ prony_model::named! {
         GrpcMethod = "grpc_method",
         /// The `.proto` file that declares the gRPC method.
         ProtoFile = "proto_file",
-        /// The gRPC message as JSON.
         MessageJson = "message_json",
         /// A file with the gRPC message as it is sent, behind its length.
         MessageFile = "message_file",
@@ -104,7 +101,6 @@ impl prony_manifest::Placeholder for Placeholder {
     }
 }
 
-/// A word of a command.
 pub(crate) type Word = Template<Placeholder>;
 
 /// A load generator: its program, its arguments and how its output is read.
@@ -126,7 +122,6 @@ pub struct Manifest {
 
 pub(crate) type Environment = Vec<(String, Word)>;
 
-/// What a protocol adds to the command.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ProtocolPart {
     pub(crate) arguments: Vec<Word>,
@@ -137,7 +132,6 @@ pub(crate) struct ProtocolPart {
     pub(crate) one_connection: bool,
 }
 
-/// How Prony asks a tool for its version.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct VersionCommand {
@@ -145,7 +139,6 @@ pub(crate) struct VersionCommand {
     pub(crate) pattern: Capture,
 }
 
-/// A part of the arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Part {
@@ -204,7 +197,6 @@ impl Part {
     }
 }
 
-/// A manifest as it is written.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawManifest {
@@ -248,12 +240,10 @@ impl Manifest {
         read(&Source::new(&folder.join(MANIFEST_FILE), text), folder)
     }
 
-    /// Whether it can generate a load at a given rate.
     pub fn supports_rates(&self) -> bool {
         self.arguments.contains_key(&Part::Rate)
     }
 
-    /// Where the figures are in its output.
     pub fn output(&self) -> &Output {
         &self.output
     }
@@ -365,13 +355,11 @@ fn arguments(
 #[cfg(test)]
 mod tests;
 
-/// The drivers in a folder, by id.
 #[derive(Clone, Debug)]
 pub struct Catalogue {
     drivers: Vec<(String, Manifest)>,
 }
 
-/// Why the drivers cannot be read, or one is unknown.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogueError {
     #[error(transparent)]

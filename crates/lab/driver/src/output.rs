@@ -8,7 +8,6 @@ use serde_json::Value;
 
 use crate::field::{BytesUnit, CountField, Field, Place, Text, TimeUnit, time};
 
-/// Where the figures are in a tool's output.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "OutputFields")]
 pub struct Output(OutputFields);
@@ -131,7 +130,6 @@ impl OutputFields {
 pub struct Reported {
     /// Responses with an expected status, as far as the tool distinguishes them.
     pub ok: u64,
-    /// Complete responses with another status.
     pub wrong_status: Option<u64>,
     /// Requests in flight when the load ended.
     pub unfinished: Option<u64>,

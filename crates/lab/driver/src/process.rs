@@ -171,7 +171,6 @@ fn text(file: &mut File) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The last `count` lines of a text.
 pub(crate) fn last_lines(text: &str, count: usize) -> String {
     let lines: Vec<&str> = text.trim_end().lines().collect();
     lines[lines.len().saturating_sub(count)..].join("\n")
@@ -224,12 +223,10 @@ impl Group {
         Ok(group)
     }
 
-    /// Makes a command start in this group.
     pub(crate) fn take(&self, command: &mut Command) {
         command.process_group(self.id().as_raw());
     }
 
-    /// What the tool used, if it has ended.
     fn poll(&mut self) -> io::Result<Option<ResUse>> {
         let Some(tool) = &mut self.tool else {
             return Ok(None);

@@ -19,7 +19,6 @@ const REQUESTS_TIME: Duration = Duration::from_secs(600);
 
 #[derive(Clone, Debug)]
 pub struct Tool {
-    /// The driver's id.
     pub id: String,
     pub manifest: Manifest,
     pub version: Option<String>,
@@ -79,7 +78,6 @@ impl Tool {
         }
     }
 
-    /// Why it does not support a load; `None` if it does.
     pub fn unsupported(&self, load: &Load) -> Option<Unsupported> {
         self.manifest.invocation(load, &self.prony).err()
     }
@@ -129,7 +127,6 @@ fn time_limit(load: &Load) -> Duration {
     }
 }
 
-/// The program of that name in `PATH`, or at that path.
 fn find_program(name: &str) -> Option<PathBuf> {
     if name.contains('/') {
         Some(PathBuf::from(name)).filter(|path| is_program(path))

@@ -14,7 +14,6 @@ use crate::Layout;
 const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// How long a certificate is valid.
 const VALIDITY: Duration = Duration::from_secs(365 * DAY.as_secs());
 /// No run takes longer than this, so none sees its certificate expire.
 const MARGIN: Duration = Duration::from_secs(30 * DAY.as_secs());
@@ -61,7 +60,6 @@ impl Certificate {
         }
     }
 
-    /// Whether a server can read both.
     fn is_readable(&self) -> bool {
         let certificate = fs::read_to_string(&self.certificate);
         let key = fs::read_to_string(&self.key);

@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// The file that describes a project.
 pub const PROJECT_FILE: &str = "prony.toml";
 
 /// Together, these folders mark the root of a project as well.
@@ -90,7 +89,6 @@ impl Layout {
         &self.own.root
     }
 
-    /// The project's own collection.
     pub fn own(&self) -> &Collection {
         &self.own
     }
@@ -100,7 +98,6 @@ impl Layout {
         std::iter::once(&self.own).chain(&self.shipped)
     }
 
-    /// Whether Prony ships what is at `path`.
     pub fn is_shipped(&self, path: &Path) -> bool {
         let shipped = self.shipped.as_ref();
         shipped.is_some_and(|shipped| path.starts_with(&shipped.root))
@@ -155,7 +152,6 @@ impl Layout {
         self.state().join("tools")
     }
 
-    /// The logs and reports of runs.
     pub fn runs(&self) -> PathBuf {
         self.state().join("runs")
     }

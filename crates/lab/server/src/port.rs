@@ -32,7 +32,6 @@ pub fn says_address_in_use(output: &str) -> bool {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Listener {
-    /// Only processes of the tree.
     Ours,
     /// A process outside the tree, perhaps in addition to one of the tree.
     Foreign,

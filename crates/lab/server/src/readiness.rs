@@ -33,7 +33,6 @@ const MOST_PORTS: u32 = 3;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Probe {
-    /// The expected response.
     Right,
     /// No complete response, for this reason: refused, closed or not in time.
     NotYet(String),
@@ -146,14 +145,11 @@ pub struct Patience {
     mismatch: Option<String>,
 }
 
-/// What follows a probe without the expected response.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Next {
     /// Another one, after this time.
     Pause(Duration),
-    /// None: the server does not respond.
     Silent(String),
-    /// None: the server responds wrongly.
     Wrong(String),
 }
 

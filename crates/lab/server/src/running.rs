@@ -17,7 +17,6 @@ use crate::manifest::{Placeholder, Word};
 use crate::sampling::ProcessTree;
 use crate::supervisor::{Exit, SpawnError, Supervised, SupervisorProgram, Task};
 
-/// How to start a server.
 #[derive(Clone, Debug)]
 pub struct Launch {
     pub supervisor: SupervisorProgram,
@@ -26,7 +25,6 @@ pub struct Launch {
     pub host: IpAddr,
     /// The folder of the files that it responds with.
     pub assets: PathBuf,
-    /// The certificate to present, if it is to speak TLS.
     pub certificate: Option<Certificate>,
     /// The file for its standard output; that for its standard error is beside it, see [`Logs::at`].
     pub log: PathBuf,
@@ -167,7 +165,6 @@ impl RunningServer {
         })
     }
 
-    /// The address that it listens on, or will.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
@@ -186,7 +183,6 @@ impl RunningServer {
         self.exits_within(Duration::ZERO)
     }
 
-    /// How it ended, if it does within `time`.
     pub fn exits_within(&mut self, time: Duration) -> Option<Exit> {
         self.process.wait(time)
     }
@@ -260,7 +256,6 @@ struct Contract {
 }
 
 impl Contract {
-    /// What `built` gets to listen on `address`.
     fn new(built: &Built, launch: &Launch, address: SocketAddr) -> io::Result<Contract> {
         let cpus = match launch.cpus.len() {
             0 => allowed_cpus().map_or(1, |cpus| cpus.len()),
@@ -280,7 +275,6 @@ impl Contract {
         })
     }
 
-    /// The task that starts it.
     fn task(&self, built: &Built, launch: &Launch, logs: &Logs) -> Task {
         let own: Vec<String> = built.run.iter().map(|word| self.fill(word)).collect();
         let wrapper = launch.wrapper.as_ref();

@@ -22,7 +22,6 @@ pub struct Server {
 /// How Prony comes to a process of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// It builds and starts one.
     Started(Box<Started>),
     /// It already runs, and Prony neither starts nor stops it.
     Outside(Outside),
@@ -110,7 +109,6 @@ impl Server {
         }
     }
 
-    /// Whether it must be built before it can be started.
     pub fn is_built(&self) -> bool {
         let started = self.started();
         started.is_some_and(|started| !started.recipe.build.is_empty())
@@ -265,7 +263,6 @@ impl Catalogue {
         Ok(selected)
     }
 
-    /// The server with this id.
     pub fn get(&self, id: &str) -> Result<&Server, SelectError> {
         if let Some(server) = self.servers.iter().find(|server| server.id == id) {
             return Ok(server);

@@ -69,10 +69,7 @@ pub enum BuildError {
     )]
     NoArtefact { artefact: PathBuf, tail: String },
     #[error("{input} does not exist, but the manifest lists it under `inputs`")]
-    NoInput {
-        /// The file, the folder, or the pattern.
-        input: PathBuf,
-    },
+    NoInput { input: PathBuf },
     #[error("cannot use {path}: {source}")]
     Io { path: PathBuf, source: io::Error },
     /// Sources or inputs cannot be read.
@@ -131,7 +128,6 @@ struct Stamp {
     source_hash: String,
     /// The SHA-256 of each file outside the folder that the build reads.
     inputs: BTreeMap<PathBuf, String>,
-    /// The program and version of each toolchain.
     toolchains: BTreeMap<String, (PathBuf, String)>,
     commands: Vec<Vec<String>>,
     env: BTreeMap<String, String>,

@@ -63,22 +63,18 @@ pub struct Manifest {
     /// Whether it keeps HTTP/1.1 connections open between requests.
     pub keep_alive: bool,
     pub workloads: Vec<String>,
-    /// Notes for readers of a report.
     pub notes: Option<String>,
 }
 
-/// How Prony builds and starts a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recipe {
     pub needs: Vec<Need>,
     pub version: Option<VersionSource>,
-    /// What its build reads outside its folder.
     pub inputs: Vec<Input>,
     /// The commands that build it, which run in its folder one after the other.
     pub build: Vec<Vec<Word>>,
     /// The files whose size is reported.
     pub artefacts: Vec<Word>,
-    /// The command that starts it in its folder.
     pub run: Vec<Word>,
     /// Variables for its build and its run.
     pub env: BTreeMap<String, Word>,

@@ -50,11 +50,6 @@ impl Reading {
             processes: ProcessTimes::read(),
         })
     }
-
-    /// The CPU time that all processes have used since `start`, in seconds; `None` if that is unknown.
-    fn all_cpu_s(&self, start: &Reading) -> Option<f64> {
-        Some(self.processes.as_ref()?.since(start.processes.as_ref()?))
-    }
 }
 
 impl NoiseMeter {
@@ -80,9 +75,9 @@ fn noise(cpus: &CpuAssignment, start: &Reading, end: &Reading) -> MachineNoise {
     };
     let server_s = end.server_cpu_s - start.server_cpu_s;
     let load_s = end.load_cpu_s - start.load_cpu_s;
-    let most_foreign_s = match end.all_cpu_s(start) {
-        Some(all_s) => (all_s - server_s - load_s).max(0.0),
-        None => f64::INFINITY,
+    let most_foreign_s = match (&start.processes, &end.processes) {
+        (Some(before), Some(after)) => (after.since(before) - server_s - load_s).max(0.0),
+        _ => f64::INFINITY,
     };
     let group = |cpus: &[usize], used_s| group_noise(cpus, used_s, most_foreign_s, start, end);
     let (server_cpus, load_cpus) = if cpus.shared() {

@@ -118,17 +118,14 @@ fn memory_line(pid: i32, file: &str, name: &str) -> Option<u64> {
     Some(kib * 1024)
 }
 
-/// The current resident memory of a process, in bytes.
 pub(crate) fn resident_bytes(pid: i32) -> Option<u64> {
     memory_line(pid, "status", "VmRSS:")
 }
 
-/// The peak resident memory of a process, in bytes.
 pub(crate) fn peak_resident_bytes(pid: i32) -> Option<u64> {
     memory_line(pid, "status", "VmHWM:")
 }
 
-/// The proportional set size of a process, in bytes.
 pub(crate) fn proportional_bytes(pid: i32) -> Option<u64> {
     memory_line(pid, "smaps_rollup", "Pss:").or_else(|| resident_bytes(pid))
 }
@@ -183,7 +180,6 @@ pub(crate) fn own_pid() -> i32 {
     Pid::this().as_raw()
 }
 
-/// The CPUs on which a process may run.
 pub(crate) fn cpus_of(pid: i32) -> Option<Vec<usize>> {
     let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
     parse_cpu_list(&value_of_line(&status, "Cpus_allowed_list:")?).ok()
@@ -200,7 +196,6 @@ pub(crate) fn threads_of(pid: i32) -> Vec<i32> {
     threads.into_iter().flatten().flatten().collect()
 }
 
-/// The names in a folder that are numbers.
 fn numbers_in(folder: &str) -> io::Result<impl Iterator<Item = io::Result<i32>> + use<>> {
     let names = fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name()));
     Ok(names.filter_map(|name: io::Result<OsString>| {

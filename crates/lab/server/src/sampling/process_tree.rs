@@ -28,7 +28,6 @@ pub struct ProcessTree {
 /// Why the CPU time and the memory of a server that already runs cannot be measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unmeasured {
-    /// It runs on another machine.
     Elsewhere,
     /// Prony may not look into the process that listens.
     Hidden,

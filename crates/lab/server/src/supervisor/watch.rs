@@ -65,10 +65,7 @@ struct Supervisor {
     is_stopping: bool,
 }
 
-/// What ends the supervisor's wait.
 enum Call {
-    /// Nothing yet.
-    None,
     /// End the command within this grace period.
     Stop(Duration),
     /// Kill at once: Prony has ended, or the supervisor must end.
@@ -116,19 +113,19 @@ impl Supervisor {
                 return;
             }
             match self.wait(deadline) {
-                Call::None => {}
-                Call::Stop(grace) => {
+                None => {}
+                Some(Call::Stop(grace)) => {
                     self.is_stopping = true;
                     // If the group has already ended, the next reap notices.
                     let _ = killpg(self.command, Signal::SIGTERM);
                     deadline = Some(Instant::now() + grace);
                 }
-                Call::Kill => return,
+                Some(Call::Kill) => return,
             }
         }
     }
 
-    fn wait(&self, deadline: Option<Instant>) -> Call {
+    fn wait(&self, deadline: Option<Instant>) -> Option<Call> {
         let timeout = deadline.map_or(PollTimeout::NONE, |deadline| {
             let left = deadline.saturating_duration_since(Instant::now());
             PollTimeout::try_from(left + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX)
@@ -140,17 +137,14 @@ impl Supervisor {
         ];
         match poll(&mut fds, timeout) {
             Ok(_) => {}
-            Err(Errno::EINTR) => return Call::None,
-            Err(_) => return Call::Kill,
+            Err(Errno::EINTR) => return None,
+            Err(_) => return Some(Call::Kill),
         }
         let [input_ready, signal_ready] = fds.map(|fd| fd.any().unwrap_or(true));
         if signal_ready && self.must_end() {
-            return Call::Kill;
+            return Some(Call::Kill);
         }
-        if input_ready {
-            return read_call();
-        }
-        Call::None
+        input_ready.then(read_call)
     }
 
     /// Reads the pending signals; returns whether one of them was meant for the supervisor itself.

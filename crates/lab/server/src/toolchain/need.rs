@@ -37,7 +37,6 @@ pub enum NeedError {
 }
 
 impl Need {
-    /// The need of any version of a toolchain.
     pub fn any(tool: Arc<Toolchain>) -> Need {
         Need {
             tool,
@@ -181,7 +180,6 @@ impl<'de> Deserialize<'de> for Need {
 pub struct Version(Vec<u64>);
 
 impl Version {
-    /// Parses text that is only a version.
     pub fn parse(text: &str) -> Option<Version> {
         text.split('.')
             .map(|part| part.parse().ok())

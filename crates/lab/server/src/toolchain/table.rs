@@ -11,7 +11,6 @@ use serde::Deserialize;
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Toolchain {
-    /// Its name in manifests.
     pub name: String,
     /// The name of its program on `PATH`, or its path.
     pub program: String,
@@ -36,7 +35,6 @@ pub struct Toolchain {
     pub packages: BTreeMap<PackageManager, Vec<String>>,
     /// How the user can install it if no package manager has it, in one line.
     pub install: String,
-    /// How Prony installs it for itself, if it can.
     pub source: Option<PackageSource>,
 }
 
@@ -54,7 +52,6 @@ impl Toolchain {
         TOOLCHAINS.iter().find(|toolchain| toolchain.name == name)
     }
 
-    /// The command that installs it on this system.
     pub fn install_line(&self) -> String {
         let manager = PackageManager::detect();
         match manager.and_then(|manager| Some((manager, self.packages.get(&manager)?))) {
@@ -81,7 +78,6 @@ pub fn install_line(name: &str) -> Option<String> {
     tool.map(|tool| tool.install_line())
 }
 
-/// The format of the data file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Table {
@@ -112,7 +108,6 @@ prony_model::named! {
 }
 
 impl PackageManager {
-    /// The first whose program is on `PATH`.
     pub(crate) fn detect() -> Option<PackageManager> {
         PackageManager::ALL
             .into_iter()
@@ -150,7 +145,6 @@ pub struct PackageSource {
 }
 
 prony_model::named! {
-    /// What fetches packages, named by its program.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
     #[serde(rename_all = "kebab-case")]
     pub enum Installer {
@@ -161,7 +155,6 @@ prony_model::named! {
 }
 
 impl PackageSource {
-    /// The commands that install it into `folder`.
     pub fn commands(&self, folder: &Path) -> Vec<Vec<String>> {
         let (place, installer) = (folder.to_string_lossy(), self.installer.name());
         let pip = folder.join("bin/pip");

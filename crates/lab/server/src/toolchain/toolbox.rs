@@ -20,7 +20,6 @@ pub struct Missing {
     pub install: String,
 }
 
-/// Whether a need can be met.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Availability {
     Found(Found),
@@ -89,7 +88,6 @@ impl Toolbox {
         })
     }
 
-    /// A tool of any version, if it is installed.
     pub(super) fn any(&self, tool: &Arc<Toolchain>) -> Option<(PathBuf, Option<Version>)> {
         let on_path = programs::first(tool).into_iter();
         let path = on_path.chain(programs::usual(tool)).next()?;
@@ -162,7 +160,6 @@ impl Toolbox {
     }
 }
 
-/// Why what was found does not meet the need, if it does not.
 fn shortfall(found: &Found, need: &Need) -> Option<String> {
     let lack = match (need.met_by(&found.version), found.lacks()) {
         (true, None) => return None,

@@ -13,7 +13,6 @@ use serde_json::Value;
 pub(super) use self::program_folder::{Candidate, id_of_folder, is_other, name_of, sources, text};
 use self::program_folder::{ProgramFolder, entries_in, id_of};
 
-/// The most candidates that are looked at.
 const MOST: usize = 8;
 /// How many folders below the project's own may have a program, and how many folders are looked at.
 const DEEPEST: usize = 3;

@@ -12,9 +12,7 @@ const LONGEST_TEXT: usize = 2048;
 
 #[derive(Clone)]
 pub(super) enum FoundServer {
-    /// A program that Prony starts.
     Program(Candidate),
-    /// A server that already runs.
     Running { id: String, url: ServerUrl },
 }
 
@@ -23,6 +21,13 @@ impl FoundServer {
         match self {
             Self::Program(candidate) => &candidate.id,
             Self::Running { id, .. } => id,
+        }
+    }
+
+    pub(super) fn described(self, observed: Vec<Observed>) -> DescribedServer {
+        DescribedServer {
+            found_server: self,
+            observed,
         }
     }
 
@@ -76,7 +81,6 @@ struct Workload<'a> {
 }
 
 impl Workload<'_> {
-    /// Whether this is the same request and response.
     fn is_also(&self, other: &Observed, is_over_tls: bool) -> bool {
         let one = self.observed;
         is_over_tls == self.is_over_tls

@@ -53,6 +53,7 @@ Exit status:
        prony.toml already, or nothing was found
   130  you stopped it; nothing is written";
 
+/// What to describe.
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]
 pub(super) struct Arguments {
@@ -257,10 +258,7 @@ impl Observer<'_> {
                 break;
             }
             match self.observe_with_help(&found_server, paths)? {
-                Ok(observed) => described.push(DescribedServer {
-                    found_server,
-                    observed,
-                }),
+                Ok(observed) => described.push(found_server.described(observed)),
                 Err(NotObserved::WrongScheme(wrong)) => {
                     let right = wrong.right_url();
                     return Err(usage(format!("{wrong}; use --url {right}")));
@@ -283,15 +281,8 @@ impl Observer<'_> {
             .into());
         }
         if described.is_empty() {
-            described.extend(
-                silent
-                    .into_iter()
-                    .next()
-                    .map(|found_server| DescribedServer {
-                        found_server,
-                        observed: Vec::new(),
-                    }),
-            );
+            let first = silent.into_iter().take(1);
+            described.extend(first.map(|server| server.described(Vec::new())));
         }
         Ok(described)
     }
@@ -325,10 +316,7 @@ impl Observer<'_> {
         found_server: &FoundServer,
         paths: &[String],
     ) -> Result<Vec<Observed>, NotObserved> {
-        let alone = [DescribedServer {
-            found_server: found_server.clone(),
-            observed: Vec::new(),
-        }];
+        let alone = [found_server.clone().described(Vec::new())];
         let path = self.layout.root().join(PROJECT_FILE);
         let file = ProjectFile::of(&path, &file::text(&alone), &Workloads::default());
         let file = file.map_err(|error| error.to_string())?;

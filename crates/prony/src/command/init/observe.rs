@@ -17,7 +17,6 @@ use crate::view::run_progress;
 
 /// The least time for a first response, even if the server took nearly all of its time to listen.
 const LEAST_TIME: Duration = Duration::from_secs(1);
-/// How long the server's end may take.
 const STOP_TIME: Duration = Duration::from_secs(2);
 /// How often each path is requested, to see what stays the same.
 const REQUESTS: usize = 3;
@@ -35,7 +34,6 @@ const USUAL_PATHS: [&str; 8] = [
 ];
 
 pub(super) enum NotObserved {
-    /// Its URL has the wrong scheme.
     WrongScheme(WrongScheme),
     /// It has none of the paths that Prony tried.
     NoPath(String),
@@ -87,7 +85,6 @@ pub(super) struct WantedPaths<'a> {
     pub(crate) paths: &'a [String],
     /// How long each response but the first may take.
     pub(crate) timeout: Duration,
-    /// The folder of its sources.
     pub(crate) sources: &'a Path,
 }
 

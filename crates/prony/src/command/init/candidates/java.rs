@@ -104,7 +104,6 @@ fn gradle_program(place: &ProgramFolder<'_>, module: &str) -> Option<Candidate> 
     Some(candidate)
 }
 
-/// A file of Gradle in either of its languages.
 fn gradle_file(place: &ProgramFolder<'_>, name: &str) -> Option<SourceFile> {
     let mut files = ["gradle", "gradle.kts"]
         .map(|kind| format!("{name}.{kind}"))
@@ -158,7 +157,6 @@ fn is_spring(text: &str) -> bool {
         .any(|name| text.contains(name))
 }
 
-/// Whether a build file of Gradle applies the plugin `application`.
 fn is_application(text: &str) -> bool {
     let applied = [
         "id 'application'",

@@ -62,7 +62,6 @@ const NPM: Manager = Manager {
 };
 
 impl Manager {
-    /// The command that runs a script of the package.
     fn script(&self, script: &str) -> String {
         format!("{} run {script}", self.name)
     }

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The most bytes that are read of a file.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// How many folders above may be the root of a workspace.
@@ -37,7 +36,6 @@ pub(crate) struct Candidate {
     pub(crate) folder: String,
     /// What its build needs, as values of TOML.
     pub(crate) needs: Vec<&'static str>,
-    /// What its build reads outside its folder.
     pub(crate) inputs: Vec<String>,
     pub(crate) build: Vec<String>,
     pub(crate) run: String,
@@ -58,7 +56,6 @@ pub(super) struct ProgramFolder<'a> {
 }
 
 impl ProgramFolder<'_> {
-    /// The text of a file, if there is one that is not too large.
     pub(super) fn text(&self, file: &str) -> Option<String> {
         text(&self.folder.join(file))
     }
@@ -141,7 +138,6 @@ pub(crate) fn id_of_folder(folder: &Path) -> String {
     id_of(&name_of(folder))
 }
 
-/// The text of a file that is not too large.
 pub(crate) fn text(file: &Path) -> Option<String> {
     let is_small = fs::metadata(file).is_ok_and(|data| data.is_file() && data.len() <= MOST_BYTES);
     let text = is_small.then(|| fs::read_to_string(file).ok()).flatten()?;
