@@ -137,7 +137,7 @@ impl ProjectFile {
             let span = table.span();
             let server = file.server(&id, span.clone(), table.into_inner());
             servers.push(server.map_err(|error| match error {
-                ServerError::File(error) => error.into(),
+                ServerError::File(error @ FileError::Content { .. }) => error.into(),
                 ServerError::BadName(_) => ProjectFileError::File(source.fault(
                     span,
                     format!("`{id}` is not a valid server name: use lower-case letters, digits and hyphens{}", instead("server", &id.to_lowercase().replace('_', "-"))),

@@ -25,7 +25,7 @@ pub use listening::{ListeningServer, NotListening};
 pub use logs::{Logs, tail, with_short_lines};
 pub use manifest::{
     CertificateTrust, Class, ClientCertificate, Described, Input, MANIFEST_FILE, Manifest, Outside,
-    Pattern, Placeholder, Recipe, ServerTable, ServerUrl, TlsOptions, Variant, VersionSource, Word,
+    Pattern, Placeholder, Recipe, ServerTable, ServerUrl, TlsOptions, VersionSource, Word,
 };
 pub use port::{free_port, says_address_in_use};
 pub use readiness::{BringUpError, Next, NotReady, Patience, Probe, Ready, bring_up, wait_ready};

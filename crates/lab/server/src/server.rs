@@ -120,7 +120,10 @@ impl Server {
 
     fn variant_names(&self) -> impl Iterator<Item = &str> {
         let variants = self.started().map(|started| started.recipe.variants.iter());
-        variants.into_iter().flatten().map(|one| one.name.as_str())
+        variants
+            .into_iter()
+            .flatten()
+            .map(|(name, _)| name.as_str())
     }
 
     /// The variant with this name, whose id is `ID@NAME`.
@@ -139,7 +142,7 @@ impl Server {
                 ..self.manifest.clone()
             },
             folder: self.folder.clone(),
-            origin: started(recipe, own.source_hash.clone()),
+            origin: started(recipe.clone(), own.source_hash.clone()),
         })
     }
 

@@ -78,31 +78,14 @@ pub struct Recipe {
     pub run: Vec<Word>,
     /// Variables for its build and its run.
     pub env: BTreeMap<String, Word>,
-    pub(crate) variants: Vec<Variant>,
-}
-
-/// Another way to build and run the same server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Variant {
-    /// Its name, which follows the server's id: `ID@NAME`.
-    pub name: String,
-    /// Variables to add, or to replace those with the same name.
-    pub env: BTreeMap<String, Word>,
-    /// The command that starts it, if different.
-    pub run: Option<Vec<Word>>,
-    /// The commands that build it, if different.
-    pub build: Option<Vec<Vec<Word>>>,
+    /// Other ways to build and run the same server, which follow the server's id: `ID@NAME`. They have no variants.
+    pub(crate) variants: Vec<(String, Recipe)>,
 }
 
 impl Recipe {
-    /// The recipe of this variant, which has no variants itself.
-    pub fn variant(&self, name: &str) -> Option<Recipe> {
-        let variant = self.variants.iter().find(|variant| variant.name == name)?;
-        let mut recipe = self.clone();
-        recipe.env.extend(variant.env.clone());
-        recipe.run = variant.run.clone().unwrap_or(recipe.run);
-        recipe.build = variant.build.clone().unwrap_or(recipe.build);
-        recipe.variants.clear();
+    pub fn variant(&self, name: &str) -> Option<&Recipe> {
+        let mut variants = self.variants.iter();
+        let (_, recipe) = variants.find(|(known, _)| known == name)?;
         Some(recipe)
     }
 }

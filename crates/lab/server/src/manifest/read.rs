@@ -12,7 +12,7 @@ use toml::Spanned;
 use super::text_or_list::{Element, TextOrList};
 use super::{
     CertificateTrust, Class, ClientCertificate, Input, Manifest, Outside, Placeholder, Recipe,
-    ServerUrl, TlsOptions, Variant, VersionSource, Word,
+    ServerUrl, TlsOptions, VersionSource, Word,
 };
 use crate::server::is_id;
 use crate::toolchain::Need;
@@ -235,7 +235,7 @@ impl Checker<'_> {
             return Err(self.0.fault(span, message));
         }
         let artefacts = raw.artefacts.iter();
-        Ok(Recipe {
+        let mut recipe = Recipe {
             version: self.version(raw)?,
             needs: raw.needs.clone(),
             inputs: raw.inputs.clone(),
@@ -245,8 +245,10 @@ impl Checker<'_> {
                 .collect::<Result<_, _>>()?,
             run: self.command_line(run, &Placeholder::ALL)?,
             env: self.env(&raw.env)?,
-            variants: self.variants(&raw.variant)?,
-        })
+            variants: Vec::new(),
+        };
+        recipe.variants = self.variants(&recipe, &raw.variant)?;
+        Ok(recipe)
     }
 
     fn outside(
@@ -375,8 +377,13 @@ impl Checker<'_> {
             .collect()
     }
 
-    fn variants(&self, list: &[RawVariant]) -> Result<Vec<Variant>, FileError> {
-        let mut variants: Vec<Variant> = Vec::new();
+    /// The recipes of the variants of one without any.
+    fn variants(
+        &self,
+        recipe: &Recipe,
+        list: &[RawVariant],
+    ) -> Result<Vec<(String, Recipe)>, FileError> {
+        let mut variants: Vec<(String, Recipe)> = Vec::new();
         for raw in list {
             let name = raw.name.get_ref();
             let fault = |message: String| Err(self.0.fault(raw.name.span(), message));
@@ -385,7 +392,7 @@ impl Checker<'_> {
                     "`{name}` is not a valid variant name: use lower-case letters, digits and hyphens"
                 ));
             }
-            if variants.iter().any(|variant| variant.name == *name) {
+            if variants.iter().any(|(known, _)| known == name) {
                 return fault(format!("`{name}` appears twice"));
             }
             if raw.env.is_empty() && raw.run.is_none() && raw.build.is_none() {
@@ -393,14 +400,15 @@ impl Checker<'_> {
                     "the variant `{name}` changes nothing: give it `env`, `run` or `build`"
                 ));
             }
-            let (run, build) = (raw.run.as_ref(), raw.build.as_ref());
-            let run = run.map(|run| self.command_line(run, &Placeholder::ALL));
-            variants.push(Variant {
-                name: name.clone(),
-                env: self.env(&raw.env)?,
-                run: run.transpose()?,
-                build: build.map(|build| self.build(build)).transpose()?,
-            });
+            let mut variant = recipe.clone();
+            variant.env.extend(self.env(&raw.env)?);
+            if let Some(run) = &raw.run {
+                variant.run = self.command_line(run, &Placeholder::ALL)?;
+            }
+            if let Some(build) = &raw.build {
+                variant.build = self.build(build)?;
+            }
+            variants.push((name.clone(), variant));
         }
         Ok(variants)
     }

@@ -160,7 +160,8 @@ fn observe_started(
         let path = path.and_then(|path| request(&target, path, 1, wanted.timeout).ok());
         let responses = path.map_or(first, |(responses, _)| responses);
         // Once the time is over, another path may be available.
-        if is_starting(&responses) && !left.is_zero() {
+        let is_starting = responses.iter().any(|one| is_unavailable(one.status));
+        if is_starting && !left.is_zero() {
             Probe::Unavailable("the server is not available".to_owned())
         } else {
             Probe::Right
@@ -181,13 +182,6 @@ fn observe_started(
         running.logs().discard();
     }
     observed
-}
-
-/// Whether the server says that it is not available, as one may that still starts.
-fn is_starting(responses: &[Response]) -> bool {
-    responses
-        .iter()
-        .any(|response| is_unavailable(response.status))
 }
 
 impl WantedPaths<'_> {
