@@ -28,7 +28,6 @@ pub(crate) struct Project {
     file: Option<ProjectFile>,
     /// All workloads, the project's own before the shipped ones.
     workloads: Workloads,
-    /// The shipped ones.
     shipped: Workloads,
     /// No other process removes what Prony ships while this one uses it.
     _unpacked: Unpacked,
@@ -109,17 +108,14 @@ impl Project {
         }
     }
 
-    /// Whether Prony ships the server.
     pub(crate) fn ships(&self, server: &Server) -> bool {
         self.layout.is_shipped(&server.folder)
     }
 
-    /// Whether the project describes itself in `prony.toml`.
     pub(crate) fn file(&self) -> Option<&ProjectFile> {
         self.file.as_ref()
     }
 
-    /// Whether `prony.toml` describes the server.
     pub(crate) fn describes(&self, server: &Server) -> bool {
         self.of_file(&server.id) == Some(server)
     }
@@ -155,7 +151,6 @@ impl Project {
         Ok(&self.workloads)
     }
 
-    /// Whether there is a workload with this id.
     pub(crate) fn has_workload(&self, id: &str) -> bool {
         self.workloads.get(id).is_ok()
     }
@@ -246,7 +241,6 @@ pub(crate) const NO_WORKLOAD: &str = "it has no workload, so nothing can be requ
 /// The suite that a newcomer sees.
 const TOUR: &str = "tour";
 
-/// The ids of the suites in a folder; none if there is no such folder.
 fn suite_ids(folder: &Path) -> Result<Vec<String>, FileError> {
     if folder.exists() {
         Suite::ids(folder)
@@ -326,24 +320,18 @@ pub(crate) fn common_workloads(
         let mut others = others.iter();
         others.all(|server| server.manifest.workloads.contains(id))
     };
-    let common: Vec<&String> = first.manifest.workloads.iter().filter(is_common).collect();
+    let mut chosen: Vec<&String> = first.manifest.workloads.iter().filter(is_common).collect();
     let is_over_http = |id: &&String| {
         let workload = workloads.get(id);
         workload.is_ok_and(|workload| !workload.protocol().is_grpc())
     };
-    let mut chosen: Vec<&String> = common
-        .iter()
-        .copied()
-        .filter(|id| is_over_http(id))
-        .collect();
-    if chosen.is_empty() {
-        chosen = common;
+    if chosen.iter().any(is_over_http) {
+        chosen.retain(is_over_http);
     }
     chosen.truncate(most);
     chosen.into_iter().cloned().collect()
 }
 
-/// Whether a server serves any of the measured workloads.
 pub(crate) fn serves_any(server: &Server, measures: &[Measure]) -> bool {
     let served = &server.manifest.workloads;
     measures.iter().any(|one| served.contains(&one.workload))
@@ -364,7 +352,6 @@ impl ServerPath {
         (is_path || text == "." || text == "..").then(|| text.parse())
     }
 
-    /// Reads the server.
     pub(crate) fn open(&self) -> Result<Server, Box<dyn Error>> {
         let mut server = Server::open(&self.folder)?;
         if let Some(variant) = &self.variant {

@@ -8,8 +8,8 @@ use std::time::Duration;
 use prony_load::exchange;
 use prony_reference::script::Freeze;
 use prony_server::{
-    Built, Certificate, FreePorts, Launch, Layout, Probe, ProcessTree, RunningServer,
-    SupervisorProgram, Word, bring_up, with_short_lines,
+    Built, Certificate, Launch, Layout, Probe, ProcessTree, RunningServer, SupervisorProgram, Word,
+    bring_up, free_port, with_short_lines,
 };
 use prony_traffic::{HttpUrl, RequestParts, Response};
 
@@ -75,7 +75,7 @@ impl ReferenceServers {
         let (server, _) = bring_up(
             &built,
             &launch,
-            &mut FreePorts,
+            &mut free_port,
             &mut { probe },
             READY_TIME,
             interrupt,

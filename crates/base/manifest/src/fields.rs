@@ -6,9 +6,6 @@ use serde::de::Error;
 use serde::{Deserialize, Deserializer};
 
 /// A duration as people write it: `700ms`, `1m 30s`.
-///
-/// # Errors
-/// If it is not a duration.
 pub fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     let text = String::deserialize(deserializer)?;
     humantime::parse_duration(&text).map_err(|error| {
@@ -19,9 +16,6 @@ pub fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, 
 }
 
 /// A duration longer than 0.
-///
-/// # Errors
-/// If it is not a duration, or is 0.
 pub fn some_duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
     match duration(deserializer)? {
         Duration::ZERO => Err(D::Error::custom("the duration must be longer than 0")),
@@ -30,9 +24,6 @@ pub fn some_duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Durat
 }
 
 /// [`duration`], for a field that may be left out.
-///
-/// # Errors
-/// If it is not a duration.
 pub fn maybe_duration<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Duration>, D::Error> {
@@ -40,9 +31,6 @@ pub fn maybe_duration<'de, D: Deserializer<'de>>(
 }
 
 /// [`some_duration`], for a field that may be left out.
-///
-/// # Errors
-/// If it is not a duration, or is 0.
 pub fn maybe_some_duration<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<Duration>, D::Error> {
@@ -50,9 +38,6 @@ pub fn maybe_some_duration<'de, D: Deserializer<'de>>(
 }
 
 /// A non-empty list of different names.
-///
-/// # Errors
-/// If it is empty, or has a name twice.
 pub fn names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     let names = Vec::<String>::deserialize(deserializer)?;
     if names.is_empty() {
@@ -64,4 +49,20 @@ pub fn names<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, 
         }
     }
     Ok(names)
+}
+
+/// Text that has more than blanks.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Filled(pub String);
+
+impl TryFrom<String> for Filled {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, &'static str> {
+        match text.trim() {
+            "" => Err("it must not be empty"),
+            _ => Ok(Self(text)),
+        }
+    }
 }

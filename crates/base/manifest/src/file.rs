@@ -10,7 +10,6 @@ use toml::Spanned;
 use crate::name::{UnknownName, did_you_mean, nearest};
 use crate::wording::plain;
 
-/// Why a file of the project could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum FileError {
     #[error("cannot read {}: {source}", path.display())]
@@ -25,31 +24,43 @@ pub enum FileError {
     },
 }
 
-/// Reads the file at `path` as a `T`.
-///
-/// # Errors
-/// If it cannot be read or is not a `T`.
+impl FileError {
+    pub fn unreadable(path: &Path, source: io::Error) -> Self {
+        Self::Read {
+            path: path.to_owned(),
+            source,
+        }
+    }
+}
+
 pub fn read<T: DeserializeOwned>(path: &Path) -> Result<T, FileError> {
     Source::open(path)?.parse()
 }
 
 /// The ids of the TOML files in `folder`: their names without `.toml`, sorted.
-///
-/// # Errors
-/// If the folder cannot be read.
 pub fn ids(folder: &Path) -> Result<Vec<String>, FileError> {
-    let failed = |source| FileError::Read {
-        path: folder.to_owned(),
-        source,
-    };
-    let mut ids = Vec::new();
-    for entry in std::fs::read_dir(folder).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        let name = path.file_name().map(|name| name.to_string_lossy());
-        ids.extend(name.and_then(|name| Some(name.strip_suffix(".toml")?.to_owned())));
-    }
-    ids.sort_unstable();
-    Ok(ids)
+    let names = paths_in(folder)?;
+    let names = names.iter().filter_map(|path| path.file_name());
+    let ids =
+        names.filter_map(|name| Some(name.to_string_lossy().strip_suffix(".toml")?.to_owned()));
+    Ok(ids.collect())
+}
+
+/// The folders in `folder` that hold a file of this name, sorted.
+pub fn folders_with(file: &str, folder: &Path) -> Result<Vec<PathBuf>, FileError> {
+    let mut folders = paths_in(folder)?;
+    folders.retain(|path| path.join(file).is_file());
+    Ok(folders)
+}
+
+fn paths_in(folder: &Path) -> Result<Vec<PathBuf>, FileError> {
+    let entries = std::fs::read_dir(folder).and_then(|entries| {
+        let paths = entries.map(|entry| Ok(entry?.path()));
+        paths.collect::<io::Result<Vec<_>>>()
+    });
+    let mut paths = entries.map_err(|source| FileError::unreadable(folder, source))?;
+    paths.sort_unstable();
+    Ok(paths)
 }
 
 /// The text of a file, in which faults are located.
@@ -60,21 +71,12 @@ pub struct Source {
 }
 
 impl Source {
-    /// Reads the text of the file at `path`.
-    ///
-    /// # Errors
-    /// If it cannot be read.
     pub fn open(path: &Path) -> Result<Self, FileError> {
-        match std::fs::read_to_string(path) {
-            Ok(text) => Ok(Self::new(path, text)),
-            Err(source) => Err(FileError::Read {
-                path: path.to_owned(),
-                source,
-            }),
-        }
+        let text = std::fs::read_to_string(path);
+        let text = text.map_err(|source| FileError::unreadable(path, source))?;
+        Ok(Self::new(path, text))
     }
 
-    /// Takes `text` as the content of the file at `path`.
     pub fn new(path: &Path, text: impl Into<String>) -> Self {
         Self {
             path: path.to_owned(),
@@ -86,10 +88,6 @@ impl Source {
         &self.text
     }
 
-    /// Parses the text as a `T`.
-    ///
-    /// # Errors
-    /// If it is not TOML or not a `T`.
     pub fn parse<T: DeserializeOwned>(&self) -> Result<T, FileError> {
         toml::from_str(&self.text).map_err(|error| {
             let message = plain(&error.message().trim().replace('\n', "; "));
@@ -117,7 +115,6 @@ impl Source {
         self.content(Some(line), message)
     }
 
-    /// A name that is none of `known`.
     pub fn unknown<'a>(
         &self,
         name: &Spanned<String>,

@@ -8,6 +8,6 @@ mod name;
 mod template;
 mod wording;
 
-pub use file::{FileError, Source, ids, read};
+pub use file::{FileError, Source, folders_with, ids, read};
 pub use name::{UnknownName, did_you_mean, nearest};
 pub use template::{Placeholder, Template, UnknownPlaceholder};

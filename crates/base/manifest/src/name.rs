@@ -45,7 +45,6 @@ pub struct UnknownName {
 }
 
 impl UnknownName {
-    /// Says that `name` is none of `known`.
     pub fn new<'a>(
         kind: &'static str,
         name: &str,

@@ -4,7 +4,6 @@ use std::fmt;
 
 use crate::name::{did_you_mean, nearest};
 
-/// A set of placeholders.
 pub trait Placeholder: Copy + 'static {
     /// The name between the braces: lower-case letters and underscores.
     fn name(self) -> &'static str;
@@ -27,9 +26,7 @@ pub struct Template<P>(Vec<Piece<P>>);
     None => ".".to_owned(),
 })]
 pub struct UnknownPlaceholder {
-    /// The name between the braces.
     pub name: String,
-    /// The placeholder that was probably meant.
     pub nearest: Option<String>,
     /// All placeholders that are allowed, with their braces.
     pub known: String,
@@ -38,9 +35,6 @@ pub struct UnknownPlaceholder {
 impl<P: Placeholder> Template<P> {
     /// Parses `text`, which may contain only `allowed` placeholders. Braces around anything but a lower-case name are
     /// plain text.
-    ///
-    /// # Errors
-    /// If another placeholder is used.
     pub fn new(text: &str, allowed: &[P]) -> Result<Self, UnknownPlaceholder> {
         let (mut pieces, mut plain, mut rest) = (Vec::new(), String::new(), text);
         while let Some((before, after)) = rest.split_once('{') {
@@ -86,16 +80,14 @@ impl<P: Placeholder> Template<P> {
 
     /// The word with those placeholders filled in that already have a value.
     pub fn fill_known(&self, value: impl Fn(P) -> Option<String>) -> Self {
-        let filled = self.0.iter().map(|piece| match piece {
-            Piece::Value(placeholder) => value(*placeholder).map(Piece::Text),
-            Piece::Text(_) => None,
+        let pieces = self.0.iter().map(|piece| {
+            match piece {
+                Piece::Value(placeholder) => value(*placeholder).map(Piece::Text),
+                Piece::Text(_) => None,
+            }
+            .unwrap_or_else(|| piece.clone())
         });
-        let pieces = self.0.iter().zip(filled);
-        Self(
-            pieces
-                .map(|(piece, filled)| filled.unwrap_or_else(|| piece.clone()))
-                .collect(),
-        )
+        Self(pieces.collect())
     }
 }
 

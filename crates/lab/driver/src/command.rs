@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use tempfile::NamedTempFile;
 
 use crate::manifest::Placeholder::{self, *};
-use crate::manifest::{Manifest, ProtocolPart, Word};
+use crate::manifest::{Manifest, Part, ProtocolPart, Word};
 
 /// One request over and over.
 #[derive(Clone, Debug, PartialEq)]
@@ -19,13 +19,9 @@ pub struct Load {
     pub url: String,
     /// What its connections speak. Tools accept any certificate.
     pub protocol: Protocol,
-    /// The call, if the protocol is gRPC.
     pub call: Option<Call>,
-    /// When its requests are sent.
     pub arrivals: Arrivals,
-    /// How many connections, over all threads.
     pub connections: usize,
-    /// How many threads.
     pub threads: usize,
     pub end: End,
     /// How many requests are in flight over one connection at a time; 1 for no pipelining.
@@ -39,22 +35,16 @@ pub struct Load {
     pub flow: bool,
     /// The request's method; `None` for GET.
     pub method: Option<String>,
-    /// Headers, `Name: value`.
     pub headers: Vec<String>,
-    /// The request's body.
     pub body: Vec<u8>,
-    /// How long a response may take.
     pub timeout: Duration,
 }
 
-/// A unary gRPC call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Call {
     /// `package.Service/Method`.
     pub method: String,
-    /// The file that declares the method.
     pub proto: PathBuf,
-    /// The message as JSON.
     pub json: String,
     /// The message as it is encoded.
     pub message: Vec<u8>,
@@ -69,7 +59,6 @@ impl Call {
     }
 }
 
-/// When requests are sent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrivals {
     /// Each when the previous response is complete.
@@ -78,12 +67,9 @@ pub enum Arrivals {
     Rate(f64),
 }
 
-/// What ends a load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// Its time is up.
     After(Duration),
-    /// This many requests were sent.
     Requests(u64),
 }
 
@@ -113,18 +99,14 @@ impl Load {
 /// The values of the placeholders for one load; those without a value are missing.
 pub(crate) type Values = BTreeMap<Placeholder, String>;
 
-/// A command that generates a load.
 #[derive(Debug)]
 pub struct Invocation {
-    /// The arguments, without the program.
     pub arguments: Vec<String>,
-    /// Variables in addition to Prony's own.
     pub environment: Vec<(String, String)>,
     /// The files with the request's body and message, removed when this is dropped.
     _files: [Option<NamedTempFile>; 2],
 }
 
-/// Why a tool cannot generate a load.
 #[derive(Debug, thiserror::Error)]
 pub enum Unsupported {
     #[error("it does not support {0}")]
@@ -140,7 +122,6 @@ pub enum Unsupported {
 }
 
 impl From<&'static str> for Unsupported {
-    /// It does not support this property.
     fn from(property: &'static str) -> Self {
         Unsupported::Property(property)
     }
@@ -148,9 +129,6 @@ impl From<&'static str> for Unsupported {
 
 impl Manifest {
     /// The command's arguments for a load; `prony` is Prony's own program.
-    ///
-    /// # Errors
-    /// If the tool cannot generate that load.
     pub fn invocation(&self, load: &Load, prony: &Path) -> Result<Invocation, Unsupported> {
         check(load)?;
         let part = self.protocol_part(load)?;
@@ -266,59 +244,53 @@ impl Manifest {
         protocol: &ProtocolPart,
         values: &Values,
     ) -> Result<Vec<String>, Unsupported> {
-        let all = &self.arguments;
-        let need = |part: &Option<Vec<Word>>, what| part.clone().ok_or(Unsupported::Property(what));
-        let mut parts = [&all.before[..], &protocol.arguments].concat();
-        parts.extend(match load.arrivals {
-            Arrivals::Closed => need(&all.closed, "a closed loop")?,
-            Arrivals::Rate(_) => {
-                let rate = need(&all.rate, "a fixed rate")?;
-                filled(&rate, values).ok_or(Unsupported::WholeRate)?;
-                rate
+        let part = |part: Part| match (self.arguments.get(&part), part.property()) {
+            (Some(words), _) => Ok(&words[..]),
+            (None, None) => Ok(&[][..]),
+            (None, Some(property)) => Err(Unsupported::Property(property)),
+        };
+        let is_rate = matches!(load.arrivals, Arrivals::Rate(_));
+        let is_timed = matches!(load.end, End::After(_));
+        let mut templates = [part(Part::Before)?, &protocol.arguments].concat();
+        for (wanted, is_wanted) in [
+            (Part::Closed, !is_rate),
+            (Part::Rate, is_rate),
+            (Part::Keep, !load.close),
+            (Part::Close, load.close),
+            (Part::Pipeline, load.pipeline > 1),
+            (Part::Streams, load.streams > 1),
+            (Part::Duration, is_timed),
+            (Part::Requests, !is_timed),
+            (Part::Method, load.method.is_some()),
+            (Part::Body, !load.body.is_empty()),
+        ] {
+            if is_wanted {
+                templates.extend_from_slice(part(wanted)?);
             }
-        });
-        parts.extend(if load.close {
-            need(&all.close, "a new connection for every request")?
-        } else {
-            all.keep.clone()
-        });
-        if load.pipeline > 1 {
-            parts.extend(need(&all.pipeline, "pipelining")?);
-        }
-        if load.streams > 1 {
-            parts.extend(need(&all.streams, "several streams per connection")?);
-        }
-        parts.extend(match load.end {
-            End::After(_) => need(&all.duration, "a fixed duration")?,
-            End::Requests(_) => need(&all.requests, "a fixed number of requests")?,
-        });
-        if load.method.is_some() {
-            parts.extend(need(&all.method, "methods other than GET")?);
-        }
-        if !load.body.is_empty() {
-            parts.extend(need(&all.body, "a request body")?);
+            if is_wanted && wanted == Part::Rate {
+                filled(part(wanted)?, values).ok_or(Unsupported::WholeRate)?;
+            }
         }
         // All but a whole rate and a duration in whole seconds have a value by now.
-        let filled = |parts: &[Word], values: &Values| {
-            filled(parts, values).ok_or(Unsupported::WholeSeconds)
+        let filled = |templates: &[Word], values: &Values| {
+            filled(templates, values).ok_or(Unsupported::WholeSeconds)
         };
-        let mut words = filled(&parts, values)?;
+        let mut words = filled(&templates, values)?;
         for header in &load.headers {
             let mut values = values.clone();
             values.insert(Placeholder::Header, header.clone());
-            words.extend(filled(&need(&all.header, "request headers")?, &values)?);
+            words.extend(filled(part(Part::Header)?, &values)?);
         }
-        let after = protocol.after.as_ref().unwrap_or(&all.after);
-        words.extend(if load.flow {
-            filled(&need(&all.flow, "flows of several requests")?, values)?
-        } else {
-            filled(after, values)?
-        });
+        let last = match &protocol.after {
+            _ if load.flow => part(Part::Flow)?,
+            Some(after) => after,
+            None => part(Part::After)?,
+        };
+        words.extend(filled(last, values)?);
         Ok(words)
     }
 }
 
-/// Refuses what no tool can do.
 fn check(load: &Load) -> Result<(), Unsupported> {
     let is_http2 = !load.protocol.is_http1();
     let is_grpc = load.protocol.is_grpc();

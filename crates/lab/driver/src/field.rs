@@ -10,7 +10,6 @@ pub(crate) struct Text<'a> {
     pub(crate) json: Value,
 }
 
-/// Where a figure is.
 #[derive(Clone, Debug)]
 pub(crate) enum Place {
     /// In the groups of a pattern; several are added up.
@@ -30,24 +29,6 @@ pub(crate) enum Place {
 }
 
 impl Place {
-    fn new(pattern: Option<Capture>, pointer: Option<String>) -> Result<Place, String> {
-        match (pattern, pointer) {
-            (Some(Capture(pattern)), None) => Ok(Place::Pattern {
-                pattern,
-                sum: false,
-            }),
-            (None, Some(pointer)) if pointer.starts_with('/') => Ok(Place::Pointer {
-                pointer,
-                keys: None,
-                except: None,
-            }),
-            (None, Some(pointer)) => Err(format!(
-                "`{pointer}` is not a JSON pointer; it begins with `/`, for instance `/summary/total`"
-            )),
-            _ => Err("a field has either a `pattern` or a `pointer`".to_owned()),
-        }
-    }
-
     /// The figures found, as they are written.
     fn words(&self, text: &Text<'_>) -> Vec<String> {
         match self {
@@ -130,19 +111,25 @@ impl<'de> Deserialize<'de> for AnyPattern {
     }
 }
 
-/// A figure with a unit.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "RawField<U>", bound = "U: Deserialize<'de>")]
 pub(crate) struct Field<U> {
     pub(crate) place: Place,
-    pub(crate) unit: U,
+    unit: U,
+    /// What it counts as if it is missing.
+    otherwise: Option<u64>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawField<U> {
     pattern: Option<Capture>,
+    #[serde(default)]
+    sum: bool,
     pointer: Option<String>,
+    keys: Option<AnyPattern>,
+    except: Option<AnyPattern>,
+    otherwise: Option<u64>,
     unit: U,
 }
 
@@ -150,14 +137,39 @@ impl<U> TryFrom<RawField<U>> for Field<U> {
     type Error = String;
 
     fn try_from(raw: RawField<U>) -> Result<Self, String> {
+        let place = match (raw.pattern, raw.pointer) {
+            (Some(Capture(pattern)), None) => Place::Pattern {
+                pattern,
+                sum: raw.sum,
+            },
+            (None, Some(pointer)) if pointer.starts_with('/') => Place::Pointer {
+                pointer,
+                keys: raw.keys.map(|AnyPattern(keys)| keys),
+                except: raw.except.map(|AnyPattern(except)| except),
+            },
+            (None, Some(pointer)) => {
+                return Err(format!(
+                    "`{pointer}` is not a JSON pointer; it begins with `/`, for instance `/summary/total`"
+                ));
+            }
+            _ => return Err("a field has either a `pattern` or a `pointer`".to_owned()),
+        };
         Ok(Self {
-            place: Place::new(raw.pattern, raw.pointer)?,
+            place,
             unit: raw.unit,
+            otherwise: raw.otherwise,
         })
     }
 }
 
-/// How a time is written.
+impl<U> Field<U> {
+    /// The sum of its figures as parsed by `number`.
+    fn sum(&self, text: &Text<'_>, number: impl Fn(&str) -> Option<f64>) -> Option<f64> {
+        let otherwise = self.otherwise.map(|count| count as f64);
+        self.place.sum(text, number).or(otherwise)
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum TimeUnit {
@@ -176,17 +188,15 @@ impl Field<TimeUnit> {
             TimeUnit::Us => 1e3,
             TimeUnit::Ms => 1e6,
             TimeUnit::S => 1e9,
-            TimeUnit::Written => return self.place.sum(text, time),
+            TimeUnit::Written => return self.sum(text, time),
         };
-        Some(self.place.sum(text, plain)? * each)
+        Some(self.sum(text, plain)? * each)
     }
 }
 
-/// How a number of bytes is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum BytesUnit {
-    /// In bytes.
     Bytes,
     /// With its unit, in steps of 1024: `5.16MB`.
     Written,
@@ -195,55 +205,21 @@ pub(crate) enum BytesUnit {
 impl Field<BytesUnit> {
     pub(crate) fn bytes(&self, text: &Text<'_>) -> Option<f64> {
         match self.unit {
-            BytesUnit::Bytes => self.place.sum(text, plain),
-            BytesUnit::Written => self.place.sum(text, bytes),
+            BytesUnit::Bytes => self.sum(text, plain),
+            BytesUnit::Written => self.sum(text, bytes),
         }
     }
 }
 
+/// A count has no unit.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(try_from = "RawCount")]
-pub(crate) struct CountField {
-    pub(crate) place: Place,
-    /// What it counts as if it is missing.
-    otherwise: Option<u64>,
-}
+pub(crate) enum NoUnit {}
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawCount {
-    pattern: Option<Capture>,
-    #[serde(default)]
-    sum: bool,
-    pointer: Option<String>,
-    keys: Option<AnyPattern>,
-    except: Option<AnyPattern>,
-    otherwise: Option<u64>,
-}
-
-impl TryFrom<RawCount> for CountField {
-    type Error = String;
-
-    fn try_from(raw: RawCount) -> Result<Self, String> {
-        let mut place = Place::new(raw.pattern, raw.pointer)?;
-        match &mut place {
-            Place::Pattern { sum, .. } => *sum = raw.sum,
-            Place::Pointer { keys, except, .. } => {
-                *keys = raw.keys.map(|keys| keys.0);
-                *except = raw.except.map(|except| except.0);
-            }
-        }
-        Ok(Self {
-            place,
-            otherwise: raw.otherwise,
-        })
-    }
-}
+pub(crate) type CountField = Field<Option<NoUnit>>;
 
 impl CountField {
     pub(crate) fn read(&self, text: &Text<'_>) -> Option<f64> {
-        let otherwise = self.otherwise.map(|count| count as f64);
-        self.place.sum(text, plain).or(otherwise)
+        self.sum(text, plain)
     }
 }
 

@@ -1,10 +1,11 @@
 //! A driver's manifest, `driver.toml`.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use prony_manifest::{FileError, Source, Template, UnknownName};
+use prony_manifest::fields::Filled;
+use prony_manifest::{FileError, Source, Template, UnknownName, folders_with};
 use prony_model::Protocol;
 use serde::Deserialize;
 use toml::Spanned;
@@ -12,11 +13,9 @@ use toml::Spanned;
 use crate::field::Capture;
 use crate::output::Output;
 
-/// The file in a driver's folder.
 pub const MANIFEST_FILE: &str = "driver.toml";
 
 prony_model::named! {
-    /// A placeholder in the words of a command.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
     pub enum Placeholder {
         Url = "url",
@@ -31,7 +30,6 @@ prony_model::named! {
         Threads = "threads",
         /// The timeout in whole seconds.
         TimeoutS = "timeout_s",
-        /// The folder of the driver.
         Driver = "driver",
         /// Prony's own program.
         Prony = "prony",
@@ -63,7 +61,6 @@ prony_model::named! {
         GrpcMethod = "grpc_method",
         /// The `.proto` file that declares the gRPC method.
         ProtoFile = "proto_file",
-        /// The gRPC message as JSON.
         MessageJson = "message_json",
         /// A file with the gRPC message as it is sent, behind its length.
         MessageFile = "message_file",
@@ -104,7 +101,6 @@ impl prony_manifest::Placeholder for Placeholder {
     }
 }
 
-/// A word of a command.
 pub(crate) type Word = Template<Placeholder>;
 
 /// A load generator: its program, its arguments and how its output is read.
@@ -112,23 +108,20 @@ pub(crate) type Word = Template<Placeholder>;
 pub struct Manifest {
     /// Its name in tables.
     pub title: String,
-    /// The command that installs it.
     pub install: String,
     /// Notes for readers of its figures.
     pub notes: Option<String>,
     pub(crate) folder: PathBuf,
     pub(crate) program: Word,
     pub(crate) version: Option<VersionCommand>,
-    pub(crate) arguments: Arguments<Word>,
+    pub(crate) arguments: BTreeMap<Part, Vec<Word>>,
     pub(crate) protocols: BTreeMap<Protocol, ProtocolPart>,
     pub(crate) environment: Environment,
     pub(crate) output: Output,
 }
 
-/// Variables and their values.
 pub(crate) type Environment = Vec<(String, Word)>;
 
-/// What a protocol adds to the command.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ProtocolPart {
     pub(crate) arguments: Vec<Word>,
@@ -139,7 +132,6 @@ pub(crate) struct ProtocolPart {
     pub(crate) one_connection: bool,
 }
 
-/// How Prony asks a tool for its version.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct VersionCommand {
@@ -147,43 +139,73 @@ pub(crate) struct VersionCommand {
     pub(crate) pattern: Capture,
 }
 
-/// The arguments by part, in the order in which they are passed. `None` for what the tool cannot do.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Arguments<W> {
-    #[serde(default = "Vec::new")]
-    pub(crate) before: Vec<W>,
-    pub(crate) closed: Option<Vec<W>>,
-    pub(crate) rate: Option<Vec<W>>,
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Part {
+    Before,
+    Closed,
+    Rate,
     /// To keep connections.
-    #[serde(default = "Vec::new")]
-    pub(crate) keep: Vec<W>,
+    Keep,
     /// For a new connection per request.
-    pub(crate) close: Option<Vec<W>>,
-    pub(crate) pipeline: Option<Vec<W>>,
+    Close,
+    Pipeline,
     /// For several requests at a time over each HTTP/2 connection.
-    pub(crate) streams: Option<Vec<W>>,
-    pub(crate) duration: Option<Vec<W>>,
-    pub(crate) requests: Option<Vec<W>>,
-    pub(crate) header: Option<Vec<W>>,
-    pub(crate) method: Option<Vec<W>>,
-    pub(crate) body: Option<Vec<W>>,
+    Streams,
+    Duration,
+    Requests,
+    Header,
+    Method,
+    Body,
     /// Instead of `after`, for a flow of requests.
-    pub(crate) flow: Option<Vec<W>>,
-    #[serde(default = "Vec::new")]
-    pub(crate) after: Vec<W>,
+    Flow,
+    After,
 }
 
-/// A manifest as it is written.
+impl Part {
+    /// What a tool without it cannot do.
+    pub(crate) fn property(self) -> Option<&'static str> {
+        Some(match self {
+            Part::Before | Part::Keep | Part::After => return None,
+            Part::Closed => "a closed loop",
+            Part::Rate => "a fixed rate",
+            Part::Close => "a new connection for every request",
+            Part::Pipeline => "pipelining",
+            Part::Streams => "several streams per connection",
+            Part::Duration => "a fixed duration",
+            Part::Requests => "a fixed number of requests",
+            Part::Header => "request headers",
+            Part::Method => "methods other than GET",
+            Part::Body => "a request body",
+            Part::Flow => "flows of several requests",
+        })
+    }
+
+    /// The placeholders that have a value in it, beside the common ones.
+    fn own_placeholders(self) -> &'static [Placeholder] {
+        match self {
+            Part::Rate => &[Rate, WholeRate, RatePerConnection, RatePerStream],
+            Part::Pipeline => &[Pipeline],
+            Part::Streams => &[Streams],
+            Part::Duration => &[Seconds, Milliseconds],
+            Part::Requests => &[Requests],
+            Part::Header => &[Header],
+            Part::Method => &[Method],
+            Part::Body => &[BodyFile],
+            _ => &[],
+        }
+    }
+}
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawManifest {
-    title: Spanned<String>,
-    program: Spanned<String>,
-    install: Spanned<String>,
+    title: Filled,
+    program: Spanned<Filled>,
+    install: Filled,
     notes: Option<String>,
     version: Option<VersionCommand>,
-    arguments: Spanned<Arguments<Spanned<String>>>,
+    arguments: Spanned<BTreeMap<Part, Vec<Spanned<String>>>>,
     #[serde(default = "only_http11")]
     protocols: BTreeMap<Protocol, RawProtocolPart>,
     #[serde(default)]
@@ -210,28 +232,18 @@ fn only_http11() -> BTreeMap<Protocol, RawProtocolPart> {
 }
 
 impl Manifest {
-    /// Reads the manifest in `folder`.
-    ///
-    /// # Errors
-    /// If it cannot be read or is invalid; the text names the file, the line and the field.
     pub fn open(folder: &Path) -> Result<Manifest, FileError> {
         read(&Source::open(&folder.join(MANIFEST_FILE))?, folder)
     }
 
-    /// Reads `text` as the manifest of `folder`.
-    ///
-    /// # Errors
-    /// If it is invalid; the text names the line and the field.
     pub fn parse(text: &str, folder: &Path) -> Result<Manifest, FileError> {
         read(&Source::new(&folder.join(MANIFEST_FILE), text), folder)
     }
 
-    /// Whether it can generate a load at a given rate.
     pub fn supports_rates(&self) -> bool {
-        self.arguments.rate.is_some()
+        self.arguments.contains_key(&Part::Rate)
     }
 
-    /// Where the figures are in its output.
     pub fn output(&self) -> &Output {
         &self.output
     }
@@ -241,7 +253,7 @@ fn read(source: &Source, folder: &Path) -> Result<Manifest, FileError> {
     let raw: RawManifest = source.parse()?;
     let arguments = arguments(source, &raw.arguments)?;
     let output = raw.output;
-    if arguments.rate.is_some() && output.get_ref().rate_latency_from().is_none() {
+    if arguments.contains_key(&Part::Rate) && output.get_ref().rate_latency_from().is_none() {
         let message = "`[output]` needs `rate_latency_from`: \"schedule\" if the latency of a rate begins at the \
                        scheduled arrival, \"send\" if it begins when the request is sent";
         return Err(source.fault(output.span(), message));
@@ -254,9 +266,14 @@ fn read(source: &Source, folder: &Path) -> Result<Manifest, FileError> {
     });
     Ok(Manifest {
         folder: folder.to_owned(),
-        title: filled(source, &raw.title)?,
-        install: filled(source, &raw.install)?,
-        program: filled(source, &raw.program).and_then(|_| word(source, &raw.program, &program))?,
+        title: raw.title.0,
+        install: raw.install.0,
+        program: word(
+            source,
+            &raw.program.get_ref().0,
+            raw.program.span(),
+            &program,
+        )?,
         notes: raw.notes,
         version: raw.version,
         arguments,
@@ -266,19 +283,13 @@ fn read(source: &Source, folder: &Path) -> Result<Manifest, FileError> {
     })
 }
 
-fn filled(source: &Source, text: &Spanned<String>) -> Result<String, FileError> {
-    match text.get_ref().trim() {
-        "" => Err(source.fault(text.span(), "it must not be empty")),
-        text => Ok(text.to_owned()),
-    }
-}
-
 fn word(
     source: &Source,
-    text: &Spanned<String>,
+    text: &str,
+    span: Range<usize>,
     allowed: &[Placeholder],
 ) -> Result<Word, FileError> {
-    Word::new(text.get_ref(), allowed).map_err(|unknown| source.fault(text.span(), unknown))
+    Word::new(text, allowed).map_err(|unknown| source.fault(span, unknown))
 }
 
 fn words(
@@ -287,13 +298,16 @@ fn words(
     own: &[Placeholder],
 ) -> Result<Vec<Word>, FileError> {
     let allowed = [Placeholder::COMMON, own].concat();
-    let words = words.iter().map(|text| word(source, text, &allowed));
-    words.collect()
+    let words = words.iter();
+    words
+        .map(|text| word(source, text.get_ref(), text.span(), &allowed))
+        .collect()
 }
 
 fn environment(source: &Source, raw: &RawEnvironment) -> Result<Environment, FileError> {
     let variables = raw.iter().map(|(name, value)| {
-        let value = word(source, value, &Placeholder::of_variables())?;
+        let allowed = Placeholder::of_variables();
+        let value = word(source, value.get_ref(), value.span(), &allowed)?;
         Ok((name.clone(), value))
     });
     variables.collect()
@@ -320,100 +334,56 @@ fn protocol_part(
 
 fn arguments(
     source: &Source,
-    raw: &Spanned<Arguments<Spanned<String>>>,
-) -> Result<Arguments<Word>, FileError> {
-    let maybe = |part: &Option<Vec<Spanned<String>>>, own: &[Placeholder]| {
-        let part = part.as_ref();
-        part.map(|part| words(source, part, own)).transpose()
-    };
-    let (span, raw) = (raw.span(), raw.get_ref());
-    let either = |one: bool, other: bool, names: &str| {
-        if one || other {
-            Ok(())
-        } else {
+    raw: &Spanned<BTreeMap<Part, Vec<Spanned<String>>>>,
+) -> Result<BTreeMap<Part, Vec<Word>>, FileError> {
+    for (parts, names) in [
+        ([Part::Closed, Part::Rate], "`closed` or `rate`"),
+        ([Part::Duration, Part::Requests], "`duration` or `requests`"),
+    ] {
+        if !parts.iter().any(|part| raw.get_ref().contains_key(part)) {
             let message =
                 format!("`[arguments]` needs {names}: without it the tool cannot generate a load");
-            Err(source.fault(span.clone(), message))
+            return Err(source.fault(raw.span(), message));
         }
-    };
-    either(
-        raw.closed.is_some(),
-        raw.rate.is_some(),
-        "`closed` or `rate`",
-    )?;
-    let ends = (raw.duration.is_some(), raw.requests.is_some());
-    either(ends.0, ends.1, "`duration` or `requests`")?;
-    Ok(Arguments {
-        before: words(source, &raw.before, &[])?,
-        closed: maybe(&raw.closed, &[])?,
-        rate: maybe(
-            &raw.rate,
-            &[Rate, WholeRate, RatePerConnection, RatePerStream],
-        )?,
-        keep: words(source, &raw.keep, &[])?,
-        close: maybe(&raw.close, &[])?,
-        pipeline: maybe(&raw.pipeline, &[Pipeline])?,
-        streams: maybe(&raw.streams, &[Streams])?,
-        duration: maybe(&raw.duration, &[Seconds, Milliseconds])?,
-        requests: maybe(&raw.requests, &[Requests])?,
-        header: maybe(&raw.header, &[Header])?,
-        method: maybe(&raw.method, &[Method])?,
-        body: maybe(&raw.body, &[BodyFile])?,
-        flow: maybe(&raw.flow, &[])?,
-        after: words(source, &raw.after, &[])?,
-    })
+    }
+    let parts = raw.get_ref().iter();
+    parts
+        .map(|(part, list)| Ok((*part, words(source, list, part.own_placeholders())?)))
+        .collect()
 }
 
 #[cfg(test)]
 mod tests;
 
-/// The drivers in a folder, by id.
 #[derive(Clone, Debug)]
 pub struct Catalogue {
     drivers: Vec<(String, Manifest)>,
 }
 
-/// Why the drivers cannot be read, or one is unknown.
 #[derive(Debug, thiserror::Error)]
 pub enum CatalogueError {
-    #[error("cannot read the drivers in {folder}: {source}")]
-    Read { folder: PathBuf, source: io::Error },
-    /// A manifest is invalid.
     #[error(transparent)]
-    Manifest(#[from] FileError),
-    /// There is no driver with this id.
+    File(#[from] FileError),
     #[error(transparent)]
     Unknown(#[from] UnknownName),
 }
 
 impl Catalogue {
     /// Reads every driver in `folder`: the folders in it that hold a manifest.
-    ///
-    /// # Errors
-    /// If the folder cannot be read, or a manifest is invalid.
     pub fn read(folder: &Path) -> Result<Catalogue, CatalogueError> {
-        let failed = |source| CatalogueError::Read {
-            folder: folder.to_owned(),
-            source,
-        };
-        let mut drivers = Vec::new();
-        for entry in std::fs::read_dir(folder).map_err(failed)? {
-            let entry = entry.map_err(failed)?;
-            if entry.path().join(MANIFEST_FILE).is_file() {
-                let id = entry.file_name().to_string_lossy().into_owned();
-                drivers.push((id, Manifest::open(&entry.path())?));
-            }
-        }
-        drivers.sort_by(|a, b| a.0.cmp(&b.0));
+        let folders = folders_with(MANIFEST_FILE, folder)?.into_iter();
+        let drivers = folders.map(|folder| {
+            let id = folder.file_name().unwrap_or_default().to_string_lossy();
+            Ok((id.into_owned(), Manifest::open(&folder)?))
+        });
+        let drivers = drivers.collect::<Result<_, FileError>>()?;
         Ok(Catalogue { drivers })
     }
 
-    /// The ids, sorted.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         self.drivers.iter().map(|(id, _)| id.as_str())
     }
 
-    /// The driver with this id.
     pub fn get(&self, id: &str) -> Result<&Manifest, CatalogueError> {
         match self.drivers.iter().find(|(known, _)| known == id) {
             Some((_, manifest)) => Ok(manifest),

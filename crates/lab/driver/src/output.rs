@@ -8,36 +8,22 @@ use serde_json::Value;
 
 use crate::field::{BytesUnit, CountField, Field, Place, Text, TimeUnit, time};
 
-/// Where the figures are in a tool's output.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(try_from = "OutputFields")]
-pub struct Output {
-    counted: Counted,
-    fields: OutputFields,
-}
+pub struct Output(OutputFields);
 
-/// What a tool counts.
-#[derive(Clone, Debug)]
-enum Counted {
-    /// Responses with an expected status.
-    Ok(CountField),
-    /// Complete responses of any status.
-    Responses(CountField),
-    /// All requests that ended, errors included.
-    Requests(CountField),
-    /// The same, per second.
-    RequestsPerS(CountField),
-}
-
-/// The fields of `[output]`.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OutputFields {
     format: Format,
     rate_latency_from: Option<LatencyFrom>,
+    /// Responses with an expected status.
     ok: Option<CountField>,
+    /// Complete responses of any status.
     responses: Option<CountField>,
+    /// All requests that ended, errors included.
     requests: Option<CountField>,
+    /// The same, per second.
     requests_per_s: Option<CountField>,
     wrong_status: Option<CountField>,
     unfinished: Option<CountField>,
@@ -83,7 +69,7 @@ fn nanoseconds<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<f64>
 impl TryFrom<OutputFields> for Output {
     type Error = String;
 
-    fn try_from(mut fields: OutputFields) -> Result<Self, String> {
+    fn try_from(fields: OutputFields) -> Result<Self, String> {
         let (is_json, wants) = match fields.format {
             Format::Text => (false, "`text` a field has a `pattern`"),
             Format::Json => (true, "`json` a field has a `pointer`"),
@@ -94,15 +80,8 @@ impl TryFrom<OutputFields> for Output {
         {
             return Err(format!("in the output format {wants}"));
         }
-        let counted = [
-            fields.ok.take().map(Counted::Ok),
-            fields.responses.take().map(Counted::Responses),
-            fields.requests.take().map(Counted::Requests),
-            fields.requests_per_s.take().map(Counted::RequestsPerS),
-        ];
-        let mut counted = counted.into_iter().flatten();
-        match (counted.next(), counted.next()) {
-            (Some(counted), None) => Ok(Self { counted, fields }),
+        match fields.counted().into_iter().flatten().count() {
+            1 => Ok(Self(fields)),
             _ => Err(
                 "`[output]` must have exactly one of `ok`, `responses`, `requests` and \
                  `requests_per_s`: what the tool counts"
@@ -113,16 +92,22 @@ impl TryFrom<OutputFields> for Output {
 }
 
 impl OutputFields {
-    fn places(&self) -> impl Iterator<Item = &Place> {
-        let counts = [
+    /// What the tool counts: one of these.
+    fn counted(&self) -> [&Option<CountField>; 4] {
+        [
             &self.ok,
             &self.responses,
             &self.requests,
             &self.requests_per_s,
-            &self.wrong_status,
-            &self.unfinished,
-        ];
-        let counts = counts.into_iter().flatten().chain(self.errors.values());
+        ]
+    }
+
+    fn places(&self) -> impl Iterator<Item = &Place> {
+        let counts = self.counted().into_iter();
+        let counts = counts
+            .chain([&self.wrong_status, &self.unfinished])
+            .flatten();
+        let counts = counts.chain(self.errors.values());
         let bytes = [&self.bytes_read, &self.body_bytes].into_iter().flatten();
         let latency = &self.latency;
         let times = [
@@ -145,7 +130,6 @@ impl OutputFields {
 pub struct Reported {
     /// Responses with an expected status, as far as the tool distinguishes them.
     pub ok: u64,
-    /// Complete responses with another status.
     pub wrong_status: Option<u64>,
     /// Requests in flight when the load ended.
     pub unfinished: Option<u64>,
@@ -171,7 +155,6 @@ impl Reported {
     }
 }
 
-/// Why a tool's output could not be read.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
     #[error("its output is not JSON: {0}")]
@@ -183,15 +166,12 @@ pub enum ReadError {
 impl Output {
     /// Where the latency of a rate begins; `None` for a tool that cannot generate a rate.
     pub fn rate_latency_from(&self) -> Option<LatencyFrom> {
-        self.fields.rate_latency_from
+        self.0.rate_latency_from
     }
 
     /// Parses the tool's output.
-    ///
-    /// # Errors
-    /// If the number of requests or the duration is missing.
     pub fn read(&self, output: &str) -> Result<Reported, ReadError> {
-        let fields = &self.fields;
+        let fields = &self.0;
         let json = match fields.format {
             Format::Json => prony_model::from_json(output)
                 .map_err(|error| ReadError::Json(error.to_string()))?,
@@ -207,20 +187,14 @@ impl Output {
         let errors: BTreeMap<String, u64> = errors
             .filter_map(|(kind, field)| Some((kind.clone(), whole(field.read(&text)?))))
             .collect();
-        let failed = wrong_status.unwrap_or(0) + errors.values().sum::<u64>();
-        let ok = match &self.counted {
-            Counted::Ok(field) => field.read(&text).map(whole),
-            Counted::Responses(field) => {
-                let responses = field.read(&text).map(whole);
-                responses.map(|responses| responses.saturating_sub(wrong_status.unwrap_or(0)))
-            }
-            Counted::Requests(field) => field
-                .read(&text)
-                .map(|all| whole(all).saturating_sub(failed)),
-            Counted::RequestsPerS(field) => field
-                .read(&text)
-                .map(|rate| whole(rate * duration_s).saturating_sub(failed)),
-        };
+        let wrong = wrong_status.unwrap_or(0);
+        let failed = wrong + errors.values().sum::<u64>();
+        let [ok, responses, requests, per_s] = fields.counted().map(count);
+        let ended = requests.or(per_s.map(|rate| rate * duration_s)).map(whole);
+        let ok = ok
+            .map(whole)
+            .or(responses.map(|all| whole(all).saturating_sub(wrong)))
+            .or(ended.map(|all| all.saturating_sub(failed)));
         let bytes = |field: &Option<Field<BytesUnit>>| field.as_ref()?.bytes(&text).map(whole);
         Ok(Reported {
             ok: ok.ok_or(ReadError::Missing("requests"))?,

@@ -10,7 +10,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::resource::{self, UsageWho, getrusage};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use prony_kernel::TreeCounters;
@@ -44,22 +44,17 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// CPU time in both modes, in seconds.
     pub fn cpu_s(&self) -> f64 {
         self.cpu_user_s + self.cpu_system_s
     }
 }
 
-/// A process that has succeeded.
 #[derive(Debug)]
 pub(crate) struct Ended {
-    /// What it wrote to standard output.
     pub(crate) stdout: String,
-    /// What it used.
     pub(crate) usage: Usage,
 }
 
-/// Why a process gave no result.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     #[error("cannot run `{program}`: {source}")]
@@ -76,9 +71,6 @@ pub enum RunError {
 ///
 /// Its whole process group is killed in the end, even if this process dies. The context switches are a difference over
 /// all children, so they are correct only if this process waits for no other child meanwhile.
-///
-/// # Errors
-/// If the command cannot be started, fails, takes longer than `limit`, or `interrupt` is set.
 pub(crate) fn run(
     command: &mut Command,
     cpus: &[usize],
@@ -102,24 +94,21 @@ fn run_in_group(
         .stdin(Stdio::null())
         .stdout(stdout.try_clone()?)
         .stderr(stderr.try_clone()?);
-    let group = Group::new()?;
+    let mut group = Group::new()?;
     group.take(command);
-    let switches_before = switches()?;
+    let before = getrusage(UsageWho::RUSAGE_CHILDREN)?;
     let begin = Instant::now();
     let Spawned { tool, counters } = spawn_on(command, cpus)?;
-    let mut running = Running {
-        tool: Some(tool),
-        group,
-    };
+    group.tool = Some(tool);
     let used = loop {
-        if let Some(used) = running.poll()? {
+        if let Some(used) = group.poll()? {
             break used;
         }
         if interrupt.load(Relaxed) {
             return Ok(Err(RunError::Interrupted));
         }
         if begin.elapsed() > limit {
-            drop(running);
+            drop(group);
             let tail = tail(&mut stdout, &mut stderr)?;
             return Ok(Err(RunError::TimeLimit { limit, tail }));
         }
@@ -127,9 +116,12 @@ fn run_in_group(
     };
     let wall_s = begin.elapsed().as_secs_f64();
     // Before the group is killed: the watcher's switches are not the tool's.
-    let switches_after = switches()?;
+    let after = getrusage(UsageWho::RUSAGE_CHILDREN)?;
+    let switches = |count: fn(&resource::Usage) -> i64| {
+        u64::try_from(count(&after) - count(&before)).unwrap_or(0)
+    };
     // Kills what the tool left in the background, which could still write to the files.
-    drop(running);
+    drop(group);
     if !used.status.success() {
         let (status, tail) = (used.status, tail(&mut stdout, &mut stderr)?);
         return Ok(Err(RunError::Failed { status, tail }));
@@ -141,15 +133,14 @@ fn run_in_group(
             wall_s,
             cpu_user_s: used.rusage.utime.as_secs_f64(),
             cpu_system_s: used.rusage.stime.as_secs_f64(),
-            voluntary_switches: switches_after.voluntary - switches_before.voluntary,
-            involuntary_switches: switches_after.involuntary - switches_before.involuntary,
+            voluntary_switches: switches(resource::Usage::voluntary_context_switches),
+            involuntary_switches: switches(resource::Usage::involuntary_context_switches),
             cycles: counted.map(|counted| counted.cycles),
             instructions: counted.map(|counted| counted.instructions),
         },
     }))
 }
 
-/// A process that was started.
 struct Spawned {
     tool: Child,
     /// Counts for it and all that it starts; `None` if the machine cannot.
@@ -173,52 +164,6 @@ fn spawn_on(command: &mut Command, cpus: &[usize]) -> io::Result<Spawned> {
     })
 }
 
-/// Context switches of all children that were waited for.
-struct Switches {
-    voluntary: u64,
-    involuntary: u64,
-}
-
-fn switches() -> nix::Result<Switches> {
-    let usage = getrusage(UsageWho::RUSAGE_CHILDREN)?;
-    let count = |switches: i64| u64::try_from(switches).unwrap_or(0);
-    Ok(Switches {
-        voluntary: count(usage.voluntary_context_switches()),
-        involuntary: count(usage.involuntary_context_switches()),
-    })
-}
-
-/// A tool in its process group. Dropping it kills the group, with everything that the tool has started.
-struct Running {
-    /// `None` once it was reaped.
-    tool: Option<Child>,
-    group: Group,
-}
-
-impl Running {
-    /// What it used, if it has ended.
-    fn poll(&mut self) -> io::Result<Option<ResUse>> {
-        let Some(tool) = &mut self.tool else {
-            return Ok(None);
-        };
-        let used = tool.try_wait4()?;
-        if used.is_some() {
-            self.tool = None;
-        }
-        Ok(used)
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        self.group.kill();
-        if let Some(tool) = &mut self.tool {
-            // It was killed, so this does not take long; an error could not be reported.
-            let _ = tool.wait();
-        }
-    }
-}
-
 fn text(file: &mut File) -> io::Result<String> {
     let mut bytes = Vec::new();
     file.rewind()?;
@@ -226,7 +171,6 @@ fn text(file: &mut File) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The last `count` lines of a text.
 pub(crate) fn last_lines(text: &str, count: usize) -> String {
     let lines: Vec<&str> = text.trim_end().lines().collect();
     lines[lines.len().saturating_sub(count)..].join("\n")
@@ -244,11 +188,13 @@ fn tail(stdout: &mut File, stderr: &mut File) -> io::Result<String> {
 /// The watcher's script: it prints a line to show that it is running, waits until the pipe closes, and kills its group.
 const WATCH: &str = "trap '' HUP INT TERM; echo; read -r nothing; kill -KILL 0";
 
-/// A process group. Dropping it kills all its processes.
+/// A process group of a tool. Dropping it kills all its processes, with everything that the tool has started there.
 #[derive(Debug)]
 pub(crate) struct Group {
     /// The watcher, with Prony's end of the pipe.
     watcher: Child,
+    /// `None` before it was started, and once it was reaped.
+    tool: Option<Child>,
 }
 
 impl Group {
@@ -263,7 +209,10 @@ impl Group {
             .spawn()?;
         let ready = watcher.stdout.take();
         // From here on it is killed and reaped, whatever happens.
-        let group = Group { watcher };
+        let group = Group {
+            watcher,
+            tool: None,
+        };
         let mut ready = ready.ok_or_else(|| io::Error::other("the watcher has no output"))?;
         ready.read_exact(&mut [0]).map_err(|error| {
             io::Error::new(
@@ -274,15 +223,19 @@ impl Group {
         Ok(group)
     }
 
-    /// Makes a command start in this group.
     pub(crate) fn take(&self, command: &mut Command) {
         command.process_group(self.id().as_raw());
     }
 
-    /// Kills all its processes.
-    pub(crate) fn kill(&self) {
-        // It cannot fail: the watcher remains in the group until it is reaped.
-        let _ = killpg(self.id(), Signal::SIGKILL);
+    fn poll(&mut self) -> io::Result<Option<ResUse>> {
+        let Some(tool) = &mut self.tool else {
+            return Ok(None);
+        };
+        let used = tool.try_wait4()?;
+        if used.is_some() {
+            self.tool = None;
+        }
+        Ok(used)
     }
 
     fn id(&self) -> Pid {
@@ -293,9 +246,12 @@ impl Group {
 
 impl Drop for Group {
     fn drop(&mut self) {
-        self.kill();
-        // It was killed, so this does not take long; an error could not be reported.
-        let _ = self.watcher.wait();
+        // It cannot fail: the watcher remains in the group until it is reaped.
+        let _ = killpg(self.id(), Signal::SIGKILL);
+        for killed in self.tool.iter_mut().chain([&mut self.watcher]) {
+            // This does not take long, and an error could not be reported.
+            let _ = killed.wait();
+        }
     }
 }
 

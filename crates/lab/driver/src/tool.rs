@@ -17,25 +17,19 @@ const SPARE_TIME: Duration = Duration::from_secs(30);
 /// How long a load may take that ends after a number of requests.
 const REQUESTS_TIME: Duration = Duration::from_secs(600);
 
-/// An installed load generator.
 #[derive(Clone, Debug)]
 pub struct Tool {
-    /// The driver's id.
     pub id: String,
     pub manifest: Manifest,
-    /// Its version, if it reports one.
     pub version: Option<String>,
     program: PathBuf,
     prony: PathBuf,
 }
 
-/// A tool is not installed.
 #[derive(Debug, thiserror::Error)]
 #[error("{title} is not installed; to install it: {install}")]
 pub struct FindError {
-    /// The tool's name.
     pub title: String,
-    /// The command that installs it.
     pub install: String,
 }
 
@@ -49,13 +43,10 @@ pub struct DriverResult {
     pub usage: Usage,
 }
 
-/// Why a tool gave no result.
 #[derive(Debug, thiserror::Error)]
 pub enum DriveError {
-    /// It cannot generate the load.
     #[error(transparent)]
     Unsupported(#[from] Unsupported),
-    /// It did not run to its end.
     #[error(transparent)]
     Run(#[from] RunError),
     #[error("{0}: {1}")]
@@ -64,9 +55,6 @@ pub enum DriveError {
 
 impl Tool {
     /// Looks for a driver's program in `PATH` and runs it to learn its version; `prony` is Prony's own program.
-    ///
-    /// # Errors
-    /// If it is not installed.
     pub fn find(id: &str, manifest: &Manifest, prony: &Path) -> Result<Tool, FindError> {
         let name = manifest.program_with(prony);
         let program = find_program(&name).ok_or_else(|| FindError {
@@ -90,7 +78,6 @@ impl Tool {
         }
     }
 
-    /// Why it does not support a load; `None` if it does.
     pub fn unsupported(&self, load: &Load) -> Option<Unsupported> {
         self.manifest.invocation(load, &self.prony).err()
     }
@@ -140,7 +127,6 @@ fn time_limit(load: &Load) -> Duration {
     }
 }
 
-/// The program of that name in `PATH`, or at that path.
 fn find_program(name: &str) -> Option<PathBuf> {
     if name.contains('/') {
         Some(PathBuf::from(name)).filter(|path| is_program(path))

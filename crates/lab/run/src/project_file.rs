@@ -137,7 +137,7 @@ impl ProjectFile {
             let span = table.span();
             let server = file.server(&id, span.clone(), table.into_inner());
             servers.push(server.map_err(|error| match error {
-                ServerError::Manifest(error) => error.into(),
+                ServerError::File(error @ FileError::Content { .. }) => error.into(),
                 ServerError::BadName(_) => ProjectFileError::File(source.fault(
                     span,
                     format!("`{id}` is not a valid server name: use lower-case letters, digits and hyphens{}", instead("server", &id.to_lowercase().replace('_', "-"))),
@@ -296,8 +296,8 @@ impl File<'_> {
             known.map_err(|unknown| self.source.fault(place, unknown))?;
         }
         match described {
-            Described::Started(recipe) => Server::of_project(id, &own, manifest, recipe),
-            Described::Outside(outside) => {
+            Described::Started(_) => Server::of_project(id, &own, manifest, described),
+            Described::Outside(ref outside) => {
                 if named.is_none()
                     && manifest
                         .workloads
@@ -307,7 +307,7 @@ impl File<'_> {
                     manifest.workloads.retain(|id| self.fits(id, &outside.url));
                 }
                 self.check_scheme(&manifest, &outside.url, named.unwrap_or(span))?;
-                Server::outside(id, self.folder, manifest, outside)
+                Server::of_project(id, self.folder, manifest, described)
             }
         }
     }
@@ -353,7 +353,7 @@ fn suite_id(folder: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use prony_server::{CertificateTrust, Encryption, Origin, Outside, TlsOptions};
+    use prony_server::{CertificateTrust, Origin, Outside, TlsOptions};
     use prony_testkit::contains;
     use prony_testkit::table::{refused, refused_changes};
 
@@ -434,8 +434,7 @@ response = { status = 200 }
             let url = format!("\"https://localhost:8080\"\n{line}");
             match shop(&OUTSIDE.replace("\"http://localhost:8080\"", &url)).origin {
                 Origin::Outside(Outside {
-                    encryption: Encryption::Tls(options),
-                    ..
+                    tls: Some(options), ..
                 }) => options,
                 other => panic!("{other:?}"),
             }

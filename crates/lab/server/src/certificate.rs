@@ -6,7 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use rcgen::{CertificateParams, KeyPair, PKCS_ECDSA_P256_SHA256};
+use rcgen::{CertificateParams, CertifiedKey, KeyPair, PKCS_ECDSA_P256_SHA256};
 
 use crate::Layout;
 
@@ -14,7 +14,6 @@ use crate::Layout;
 const NAMES: [&str; 3] = ["localhost", "127.0.0.1", "::1"];
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-/// How long a certificate is valid.
 const VALIDITY: Duration = Duration::from_secs(365 * DAY.as_secs());
 /// No run takes longer than this, so none sees its certificate expire.
 const MARGIN: Duration = Duration::from_secs(30 * DAY.as_secs());
@@ -26,13 +25,11 @@ const KEY_FILE: &str = "key.pem";
 /// it expires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Certificate {
-    /// The file with the certificate.
     pub certificate: PathBuf,
     /// The file with the key (PKCS #8).
     pub key: PathBuf,
 }
 
-/// Why there is no certificate.
 #[derive(Debug, thiserror::Error)]
 pub enum CertificateError {
     #[error("cannot write a certificate to {folder}: {source}")]
@@ -47,9 +44,6 @@ pub enum CertificateError {
 
 impl Certificate {
     /// The certificate of a project, a new one if there is none or it expires soon.
-    ///
-    /// # Errors
-    /// If it cannot be created or written, or if other files are in its place.
     pub fn of(layout: &Layout) -> Result<Certificate, CertificateError> {
         let folder = layout.certificates();
         let now = SystemTime::now();
@@ -66,7 +60,6 @@ impl Certificate {
         }
     }
 
-    /// Whether a server can read both.
     fn is_readable(&self) -> bool {
         let certificate = fs::read_to_string(&self.certificate);
         let key = fs::read_to_string(&self.key);
@@ -103,14 +96,14 @@ fn day(time: SystemTime) -> String {
 /// Writes a new certificate to a folder, which takes its name when it is complete. If another Prony has just done the
 /// same, the two share that one.
 fn create(folder: &Path, now: SystemTime) -> Result<Certificate, CertificateError> {
-    let pem = self_signed(now)?;
+    let CertifiedKey { cert, signing_key } = self_signed(now)?;
     let named = folder.join(day(now + VALIDITY));
     let write = || {
         fs::create_dir_all(folder)?;
         let unfinished = tempfile::Builder::new().prefix("new-").tempdir_in(folder)?;
         let files = Certificate::in_folder(unfinished.path());
-        write_file(&files.certificate, &pem.certificate, 0o644)?;
-        write_file(&files.key, &pem.key, 0o600)?;
+        write_file(&files.certificate, &cert.pem(), 0o644)?;
+        write_file(&files.key, &signing_key.serialize_pem(), 0o600)?;
         fs::rename(unfinished.path(), &named)
     };
     let written = write();
@@ -133,22 +126,14 @@ fn write_file(path: &Path, text: &str, mode: u32) -> io::Result<()> {
     file.sync_all()
 }
 
-struct Pem {
-    certificate: String,
-    key: String,
-}
-
-fn self_signed(now: SystemTime) -> Result<Pem, rcgen::Error> {
-    let key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256)?;
+fn self_signed(now: SystemTime) -> Result<CertifiedKey<KeyPair>, rcgen::Error> {
+    let signing_key = KeyPair::generate_for(&PKCS_ECDSA_P256_SHA256)?;
     let mut parameters = CertificateParams::new(NAMES.map(String::from))?;
     // Clients in containers may have clocks that are behind.
     parameters.not_before = (now - DAY).into();
     parameters.not_after = (now + VALIDITY + DAY).into();
-    let certificate = parameters.self_signed(&key)?;
-    Ok(Pem {
-        certificate: certificate.pem(),
-        key: key.serialize_pem(),
-    })
+    let cert = parameters.self_signed(&signing_key)?;
+    Ok(CertifiedKey { cert, signing_key })
 }
 
 #[cfg(test)]

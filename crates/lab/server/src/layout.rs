@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// The file that describes a project.
 pub const PROJECT_FILE: &str = "prony.toml";
 
 /// Together, these folders mark the root of a project as well.
@@ -19,22 +18,18 @@ pub struct Collection {
 }
 
 impl Collection {
-    /// The collection in `root`.
     pub fn at(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
     }
 
-    /// The servers, one folder each.
     pub fn servers(&self) -> PathBuf {
         self.root.join("servers")
     }
 
-    /// The suites, one file each.
     pub fn suites(&self) -> PathBuf {
         self.root.join("suites")
     }
 
-    /// The workloads, one file each.
     pub fn workloads(&self) -> PathBuf {
         self.root.join("workloads")
     }
@@ -50,14 +45,12 @@ impl Collection {
     }
 }
 
-/// The folders of a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     own: Collection,
     shipped: Option<Collection>,
 }
 
-/// Why no layout was found.
 #[derive(Debug, thiserror::Error)]
 pub enum LayoutError {
     #[error("cannot look for a project in {start}: {source}")]
@@ -83,9 +76,6 @@ impl Layout {
 
     /// The nearest folder from `start` upwards that holds `prony.toml`, or `servers/`, `suites/` and `workloads/`; or
     /// else `start` itself.
-    ///
-    /// # Errors
-    /// If `start` does not exist.
     pub fn find(start: &Path) -> Result<Layout, LayoutError> {
         let absolute = start.canonicalize().map_err(|source| LayoutError::Start {
             start: start.to_owned(),
@@ -99,7 +89,6 @@ impl Layout {
         &self.own.root
     }
 
-    /// The project's own collection.
     pub fn own(&self) -> &Collection {
         &self.own
     }
@@ -109,7 +98,6 @@ impl Layout {
         std::iter::once(&self.own).chain(&self.shipped)
     }
 
-    /// Whether Prony ships what is at `path`.
     pub fn is_shipped(&self, path: &Path) -> bool {
         let shipped = self.shipped.as_ref();
         shipped.is_some_and(|shipped| path.starts_with(&shipped.root))
@@ -135,7 +123,6 @@ impl Layout {
         self.folder_for(folder, Collection::assets)
     }
 
-    /// The load generators.
     pub fn drivers(&self) -> PathBuf {
         self.folder_for(self.root(), Collection::drivers)
     }
@@ -151,7 +138,6 @@ impl Layout {
         ignored_folder(&state).map_err(|source| LayoutError::State { state, source })
     }
 
-    /// Where Prony unpacks what it ships.
     pub fn unpacked(&self) -> PathBuf {
         self.state().join("shipped")
     }
@@ -166,7 +152,6 @@ impl Layout {
         self.state().join("tools")
     }
 
-    /// The logs and reports of runs.
     pub fn runs(&self) -> PathBuf {
         self.state().join("runs")
     }

@@ -21,27 +21,22 @@ mod toolchain;
 pub use build::{BuildError, Built, Freshness, build};
 pub use certificate::{Certificate, CertificateError};
 pub use layout::{Collection, Layout, LayoutError, PROJECT_FILE};
-pub use listening::{ListeningServer, NotListening, Unmeasured};
+pub use listening::{ListeningServer, NotListening};
 pub use logs::{Logs, tail, with_short_lines};
 pub use manifest::{
-    CertificateTrust, Class, ClientCertificate, Described, Encryption, Input, MANIFEST_FILE,
-    Manifest, Outside, Pattern, Placeholder, Recipe, ServerTable, ServerUrl, TlsOptions, Variant,
-    VersionSource, Word,
+    CertificateTrust, Class, ClientCertificate, Described, Input, MANIFEST_FILE, Manifest, Outside,
+    Pattern, Placeholder, Recipe, ServerTable, ServerUrl, TlsOptions, VersionSource, Word,
 };
-pub use port::{FreePorts, PortSource, says_address_in_use};
+pub use port::{free_port, says_address_in_use};
 pub use readiness::{BringUpError, Next, NotReady, Patience, Probe, Ready, bring_up, wait_ready};
 pub use running::{Launch, ProgramOptions, RunningServer, StartError, Wrapper, WrapperVariable};
-pub use sampling::{
-    LocalServer, LocalUsage, OutsideMeter, ProcessTree, Sampled, Sampler, TreeUsage,
-};
-pub use server::{
-    BrokenServer, Buildable, Catalogue, Origin, SelectError, Server, ServerError, Started,
-};
+pub use sampling::{OutsideMeter, ProcessTree, Sampled, Sampler, TreeUsage, Unmeasured};
+pub use server::{BrokenServer, Catalogue, Origin, SelectError, Server, ServerError, Started};
 pub use supervisor::{
-    Exit, RunError, SpawnError, Supervised, SupervisorProgram, Task, run_if_asked,
+    CommandError, Exit, SpawnError, Supervised, SupervisorProgram, Task, run_if_asked,
 };
 pub use toolchain::{
-    Availability, Doctor, Found, Missing, Need, NeedError, PackageManager, PackageSource, Part,
-    Program, ProvideError, TOOLCHAINS, Tool, ToolReport, ToolState, Toolbox, Toolchain, Version,
+    Availability, Doctor, Found, Installer, Missing, Need, NeedError, PackageManager,
+    PackageSource, Part, ProvideError, ToolReport, ToolState, Toolbox, Toolchain, Version,
     install_line,
 };

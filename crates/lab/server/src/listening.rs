@@ -1,13 +1,12 @@
 //! A server that already runs, found where it listens.
 
+use std::fs;
 use std::io::{self, ErrorKind};
-use std::net::{SocketAddr, TcpStream, ToSocketAddrs, UdpSocket};
+use std::net::{SocketAddr, TcpStream, ToSocketAddrs};
 use std::time::Duration;
-use std::{fmt, fs};
 
 use crate::manifest::ServerUrl;
-use crate::port::{holders_of, inodes_at};
-use crate::sampling::{ProcessTree, cpus_of, own_pid};
+use crate::sampling::{ProcessTree, Unmeasured};
 
 /// Programs that pass connections on to a server: what they use is not what the server uses.
 const FORWARDERS: [&str; 9] = [
@@ -22,9 +21,6 @@ const FORWARDERS: [&str; 9] = [
     "sshd",
 ];
 
-/// The first process, which may hold a socket for a server that it has started (systemd).
-const FIRST_PROCESS: i32 = 1;
-
 /// A server that already runs. Prony neither starts nor stops it.
 #[derive(Clone, Debug)]
 pub struct ListeningServer {
@@ -32,33 +28,6 @@ pub struct ListeningServer {
     processes: Result<ProcessTree, Unmeasured>,
 }
 
-/// Why the CPU time and the memory of a server that already runs cannot be measured.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unmeasured {
-    /// It runs on another machine.
-    Elsewhere,
-    /// Prony may not look into the process that listens.
-    Hidden,
-    /// This program listens, and passes connections on.
-    Forwarded(String),
-}
-
-impl fmt::Display for Unmeasured {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Elsewhere => f.write_str("its address is not one of this machine"),
-            Self::Hidden => f.write_str(
-                "the process that listens on its port belongs to another user or runs in a container",
-            ),
-            Self::Forwarded(program) => write!(
-                f,
-                "`{program}` listens on its port and passes the connections on"
-            ),
-        }
-    }
-}
-
-/// Why no server was found.
 #[derive(Debug, thiserror::Error)]
 pub enum NotListening {
     #[error("the host `{host}` cannot be resolved: {source}; is it spelled correctly?")]
@@ -76,9 +45,6 @@ pub enum NotListening {
 
 impl ListeningServer {
     /// The server at `url`, at the first of its addresses that accepts a connection within `timeout`.
-    ///
-    /// # Errors
-    /// If there is none.
     pub fn find(url: &ServerUrl, timeout: Duration) -> Result<Self, NotListening> {
         let unresolved = |source| NotListening::Unresolved {
             host: url.host().to_owned(),
@@ -95,21 +61,20 @@ impl ListeningServer {
         Err(failure)
     }
 
-    /// The server that listens on `address`.
     fn at(address: SocketAddr) -> Self {
-        let processes = processes_at(address);
+        let processes = ProcessTree::at(address);
+        let processes = processes.and_then(|tree| match tree.roots().iter().find_map(forwarder) {
+            Some(program) => Err(Unmeasured::Forwarded(program)),
+            None => Ok(tree),
+        });
         Self { address, processes }
     }
 
-    /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
     /// Its processes, to sample.
-    ///
-    /// # Errors
-    /// If they cannot be measured, with the reason.
     pub fn tree(&self) -> Result<&ProcessTree, &Unmeasured> {
         self.processes.as_ref()
     }
@@ -122,12 +87,9 @@ impl ListeningServer {
 
     /// The CPUs on which it may run; none if that is unknown.
     pub fn cpus(&self) -> Vec<usize> {
-        let pids = self.processes.as_ref().map(ProcessTree::pids);
-        let pids = pids.ok().and_then(Result::ok).unwrap_or_default();
-        let mut cpus: Vec<usize> = pids.into_iter().filter_map(cpus_of).flatten().collect();
-        cpus.sort_unstable();
-        cpus.dedup();
-        cpus
+        self.processes
+            .as_ref()
+            .map_or_else(|_| Vec::new(), ProcessTree::cpus)
     }
 }
 
@@ -148,32 +110,8 @@ fn bracketed(host: &str) -> String {
     }
 }
 
-fn processes_at(address: SocketAddr) -> Result<ProcessTree, Unmeasured> {
-    // Only addresses of this machine can be bound.
-    if UdpSocket::bind((address.ip(), 0)).is_err() {
-        return Err(Unmeasured::Elsewhere);
-    }
-    let holders = holders_of(&inodes_at(address)).ok_or(Unmeasured::Hidden)?;
-    // What this process uses is the load's, even if it is the server too. A child that it has just started holds its
-    // sockets until it executes its program.
-    if holders.contains(&own_pid()) {
-        return Err(Unmeasured::Hidden);
-    }
-    // Systemd may keep the socket of a server beside the server.
-    let processes: Vec<i32> = holders
-        .into_iter()
-        .filter(|&pid| pid != FIRST_PROCESS)
-        .collect();
-    let forwarder = processes.iter().find_map(|&pid| forwarder(pid));
-    match forwarder {
-        Some(program) => Err(Unmeasured::Forwarded(program)),
-        None if processes.is_empty() => Err(Unmeasured::Hidden),
-        None => Ok(ProcessTree::of(processes)),
-    }
-}
-
 /// The name of the program, if it only passes connections on.
-fn forwarder(pid: i32) -> Option<String> {
+fn forwarder(pid: &i32) -> Option<String> {
     let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
     let name = name.trim_end();
     is_forwarder(name).then(|| name.to_owned())
@@ -222,7 +160,7 @@ mod tests {
             .stdout(OwnedFd::from(inherited))
             .spawn()
             .unwrap();
-        let held = processes_at(server.address());
+        let held = ProcessTree::at(server.address());
         drop(child.stdin.take());
         child.wait().unwrap();
         assert_eq!(held, Err(Unmeasured::Hidden));

@@ -5,8 +5,6 @@ use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use crate::supervisor::new_log;
-
 /// How many of a log's first and last lines are shown. Some programs print the reason before a long stack trace, others
 /// after it.
 const FIRST_LINES: usize = 10;
@@ -21,12 +19,9 @@ const LINE_CHARS: usize = 500;
 /// What is before each line of a log in an error text.
 const INDENT: &str = "  ";
 
-/// The two logs of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Logs {
-    /// The log of standard output.
     pub output: PathBuf,
-    /// The log of standard error.
     pub errors: PathBuf,
 }
 
@@ -39,14 +34,12 @@ impl Logs {
         }
     }
 
-    /// Creates both, empty, with the folders above them.
     pub(crate) fn create(&self) -> Result<(), (PathBuf, io::Error)> {
         [&self.output, &self.errors]
             .into_iter()
             .try_for_each(|path| new_log(path).map_err(|error| (path.clone(), error)))
     }
 
-    /// Removes both.
     pub fn discard(&self) {
         for path in [&self.output, &self.errors] {
             // Errors do not matter: a log that stays only takes space.
@@ -88,7 +81,6 @@ impl Logs {
         text
     }
 
-    /// The paths of both, in one line.
     pub fn paths(&self) -> String {
         format!("{}, {}", self.output.display(), self.errors.display())
     }
@@ -104,6 +96,14 @@ impl Logs {
         let tails = [&self.output, &self.errors].map(|path| tail(path, lines).unwrap_or_default());
         tails.join("\n")
     }
+}
+
+/// Creates an empty log file, with the folders above it.
+pub(crate) fn new_log(path: &Path) -> io::Result<()> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    File::create(path).map(drop)
 }
 
 /// The lines of a file, or its first and last lines with a mark between them.
@@ -159,15 +159,21 @@ fn cut(line: &str) -> String {
     }
 }
 
-/// The lines of a file that its last 64 KiB have from their beginning to their end.
-fn whole_lines(path: &Path) -> io::Result<String> {
+/// The last 64 KiB of a file, and whether that is all of it.
+fn end_of(path: &Path) -> io::Result<(String, bool)> {
     let mut file = File::open(path)?;
     let start = file.metadata()?.len().saturating_sub(SHOWN_BYTES);
-    let text = text_from(&mut file, start)?;
+    Ok((text_from(&mut file, start)?, start == 0))
+}
+
+/// The lines of a file that its last 64 KiB have from their beginning to their end.
+fn whole_lines(path: &Path) -> io::Result<String> {
+    let (text, is_whole) = end_of(path)?;
     let after_break = |found: Option<usize>| found.map(|at| at + 1);
-    let begin = match start {
-        0 => 0,
-        _ => after_break(text.find('\n')).unwrap_or(text.len()),
+    let begin = if is_whole {
+        0
+    } else {
+        after_break(text.find('\n')).unwrap_or(text.len())
     };
     let end = after_break(text.rfind('\n')).unwrap_or(0);
     Ok(text.get(begin..end).unwrap_or_default().to_owned())
@@ -175,9 +181,7 @@ fn whole_lines(path: &Path) -> io::Result<String> {
 
 /// The last `lines` lines of a file, from its last 64 KiB.
 pub fn tail(path: &Path, lines: usize) -> io::Result<String> {
-    let mut file = File::open(path)?;
-    let length = file.metadata()?.len();
-    let text = text_from(&mut file, length.saturating_sub(SHOWN_BYTES))?;
+    let (text, _) = end_of(path)?;
     let all: Vec<&str> = text.trim_end().lines().collect();
     Ok(all[all.len().saturating_sub(lines)..].join("\n"))
 }

@@ -10,30 +10,11 @@ use procfs_core::{ExplicitSystemInfo, FromReadSI};
 
 use crate::sampling::process;
 
-/// A source of ports for servers.
-pub trait PortSource {
-    /// A port of `host` that should be free.
-    fn next_port(&mut self, host: IpAddr) -> io::Result<u16>;
+/// A port of `host` that the kernel reports as free. Another program may take it before a server does.
+pub fn free_port(host: IpAddr) -> io::Result<u16> {
+    Ok(TcpListener::bind((host, 0))?.local_addr()?.port())
 }
 
-/// Ports that the kernel reports as free. Another program may take one before the server does.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct FreePorts;
-
-impl PortSource for FreePorts {
-    fn next_port(&mut self, host: IpAddr) -> io::Result<u16> {
-        let listener = TcpListener::bind(SocketAddr::new(host, 0))?;
-        Ok(listener.local_addr()?.port())
-    }
-}
-
-impl<F: FnMut(IpAddr) -> io::Result<u16>> PortSource for F {
-    fn next_port(&mut self, host: IpAddr) -> io::Result<u16> {
-        self(host)
-    }
-}
-
-/// Whether a server's output says that its port was taken.
 pub fn says_address_in_use(output: &str) -> bool {
     const WORDS: [&str; 4] = [
         "address already in use",
@@ -49,10 +30,8 @@ pub fn says_address_in_use(output: &str) -> bool {
     WORDS.iter().any(|words| output.contains(words)) || output.lines().any(port_in_use)
 }
 
-/// Who listens on a port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Listener {
-    /// Only processes of the tree.
     Ours,
     /// A process outside the tree, perhaps in addition to one of the tree.
     Foreign,
@@ -61,7 +40,7 @@ pub(crate) enum Listener {
 
 /// Who listens on a TCP port: the processes `pids` or others.
 pub(crate) fn listener_of(port: u16, pids: &[i32]) -> Listener {
-    let listening = listening_inodes(port);
+    let listening = inodes(|address| address.port() == port);
     if listening.is_empty() {
         return Listener::Unknown;
     }
@@ -81,49 +60,25 @@ pub(crate) fn listener_of(port: u16, pids: &[i32]) -> Listener {
     }
 }
 
-/// The processes that listen on a TCP port, as far as they are visible.
-pub(crate) fn listeners_on(port: u16) -> Vec<i32> {
-    let listening = listening_inodes(port);
-    if listening.is_empty() {
-        return Vec::new();
-    }
-    let pids = process::ids().unwrap_or_default().into_iter();
-    pids.filter(|&pid| {
-        // Descriptors of other users' processes are not readable.
-        let inodes = socket_inodes(pid).unwrap_or_default();
-        inodes.iter().any(|inode| listening.contains(inode))
-    })
-    .collect()
-}
-
-/// The inodes of the sockets that accept connections to `address`.
-pub(crate) fn inodes_at(address: SocketAddr) -> HashSet<u64> {
-    let accepts = |listens: &SocketAddr| {
+/// The processes that hold all sockets that accept connections to `address`; `None` if there is no such socket, or if a
+/// process that Prony cannot look into holds one.
+pub(crate) fn holders_at(address: SocketAddr) -> Option<Vec<i32>> {
+    let sockets = inodes(|listens| {
         let ip = listens.ip().to_canonical();
         let is_any = ip.is_unspecified() && (listens.is_ipv6() || address.is_ipv4());
         listens.port() == address.port() && (is_any || ip == address.ip().to_canonical())
-    };
-    let sockets = listening().into_iter();
-    let accepting = sockets.filter(|(listens, _)| accepts(listens));
-    accepting.map(|(_, inode)| inode).collect()
-}
-
-/// The processes that hold all of these sockets; `None` if a process that Prony cannot look into holds one of them.
-pub(crate) fn holders_of(sockets: &HashSet<u64>) -> Option<Vec<i32>> {
+    });
     let (mut holders, mut found) = (Vec::new(), HashSet::new());
     for pid in process::ids().ok()? {
         // Descriptors of other users' processes are not readable.
-        let inodes = socket_inodes(pid).unwrap_or_default();
-        let mut held = inodes
-            .into_iter()
-            .filter(|inode| sockets.contains(inode))
-            .peekable();
-        if held.peek().is_some() {
+        let held = socket_inodes(pid).unwrap_or_default().into_iter();
+        let held: Vec<u64> = held.filter(|inode| sockets.contains(inode)).collect();
+        if !held.is_empty() {
             holders.push(pid);
         }
         found.extend(held);
     }
-    (!sockets.is_empty() && found == *sockets).then_some(holders)
+    (!sockets.is_empty() && found == sockets).then_some(holders)
 }
 
 /// The addresses on which the processes `pids` listen, each once, sorted.
@@ -140,11 +95,11 @@ pub(crate) fn addresses_of(pids: &[i32]) -> Vec<SocketAddr> {
     addresses
 }
 
-/// The inodes of the sockets that listen on `port`.
-fn listening_inodes(port: u16) -> HashSet<u64> {
+/// The inodes of the sockets that listen on such an address.
+fn inodes(is_it: impl Fn(&SocketAddr) -> bool) -> HashSet<u64> {
     let sockets = listening().into_iter();
-    let on_port = sockets.filter(|(address, _)| address.port() == port);
-    on_port.map(|(_, inode)| inode).collect()
+    let sockets = sockets.filter(|(address, _)| is_it(address));
+    sockets.map(|(_, inode)| inode).collect()
 }
 
 /// Every TCP socket that listens, with its inode.
@@ -226,7 +181,7 @@ mod tests {
     #[test]
     fn free_ports_can_be_bound() {
         let host = IpAddr::from([127, 0, 0, 1]);
-        let port = FreePorts.next_port(host).unwrap();
+        let port = free_port(host).unwrap();
         assert_ne!(port, 0);
     }
 }

@@ -1,11 +1,12 @@
 //! Waiting for a server's first expected response.
 
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::build::Built;
-use crate::port::{Listener, PortSource, addresses_of, listener_of, says_address_in_use};
+use crate::port::{Listener, addresses_of, listener_of, says_address_in_use};
 use crate::running::{Launch, RunningServer, StartError};
 use crate::supervisor::Exit;
 use prony_kernel::monotonic_ns;
@@ -13,7 +14,6 @@ use prony_kernel::monotonic_ns;
 /// Prony pauses for one part in this many of the time so far, which bounds the error of a startup time.
 const PAUSE_DIVISOR: u32 = 20;
 
-/// The shortest and the longest pause.
 const SHORTEST_PAUSE: Duration = Duration::from_micros(100);
 const LONGEST_PAUSE: Duration = Duration::from_millis(4);
 
@@ -29,13 +29,10 @@ const EXIT_WAIT: Duration = Duration::from_millis(500);
 /// Prony looks for a message about a taken port in this many last lines of the logs.
 const PORT_TAIL_LINES: usize = 100;
 
-/// How many ports are tried.
 const MOST_PORTS: u32 = 3;
 
-/// The result of one try.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Probe {
-    /// The expected response.
     Right,
     /// No complete response, for this reason: refused, closed or not in time.
     NotYet(String),
@@ -46,14 +43,12 @@ pub enum Probe {
     Wrong(String),
 }
 
-/// A server's first expected response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ready {
     /// From the execution of its command to that response, in nanoseconds.
     pub startup_ns: u64,
 }
 
-/// Why a running server did not become ready.
 #[derive(Debug, thiserror::Error)]
 pub enum NotReady {
     #[error("the server {exit} before it sent the expected response; {output}")]
@@ -97,13 +92,10 @@ impl NotReady {
     }
 }
 
-/// Why a server could not be brought up.
 #[derive(Debug, thiserror::Error)]
 pub enum BringUpError {
-    /// It could not be started.
     #[error(transparent)]
     Start(#[from] StartError),
-    /// It did not become ready.
     #[error(transparent)]
     NotReady(#[from] NotReady),
     /// Every port that was tried was taken before the server could use it.
@@ -116,9 +108,6 @@ pub enum BringUpError {
 /// Probes a server until it sends its first expected response.
 ///
 /// A probe must limit its own time. Prony checks that an expected response came from the server itself.
-///
-/// # Errors
-/// If the server ends, does not respond within `timeout` or responds wrongly, or `interrupt` is set.
 pub fn wait_ready(
     server: &mut RunningServer,
     probe: &mut dyn FnMut(SocketAddr) -> Probe,
@@ -135,7 +124,7 @@ pub fn wait_ready(
             let startup_ns = now.saturating_sub(server.started_at_ns());
             return Ok(Ready { startup_ns });
         }
-        fail_if_exited(server)?;
+        fail_if_exits_within(server, Duration::ZERO)?;
         if interrupt.load(Ordering::Relaxed) {
             return Err(NotReady::Interrupted);
         }
@@ -156,14 +145,11 @@ pub struct Patience {
     mismatch: Option<String>,
 }
 
-/// What follows a probe without the expected response.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Next {
     /// Another one, after this time.
     Pause(Duration),
-    /// None: the server does not respond.
     Silent(String),
-    /// None: the server responds wrongly.
     Wrong(String),
 }
 
@@ -211,7 +197,7 @@ impl Patience {
 pub fn bring_up(
     built: &Built,
     launch: &Launch,
-    ports: &mut dyn PortSource,
+    ports: &mut dyn FnMut(IpAddr) -> io::Result<u16>,
     probe: &mut dyn FnMut(SocketAddr) -> Probe,
     timeout: Duration,
     interrupt: &AtomicBool,
@@ -233,7 +219,7 @@ pub fn bring_up(
 
 /// Checks that the response came from the server, not from another program that already had the port.
 fn confirm(server: &mut RunningServer) -> Result<(), NotReady> {
-    fail_if_exited(server)?;
+    fail_if_exits_within(server, Duration::ZERO)?;
     let port = server.address().port();
     let pids = server.tree().pids().unwrap_or_default();
     match listener_of(port, &pids) {
@@ -244,10 +230,6 @@ fn confirm(server: &mut RunningServer) -> Result<(), NotReady> {
         }
         Listener::Ours | Listener::Unknown => Ok(()),
     }
-}
-
-fn fail_if_exited(server: &mut RunningServer) -> Result<(), NotReady> {
-    fail_if_exits_within(server, Duration::ZERO)
 }
 
 fn fail_if_exits_within(server: &mut RunningServer, time: Duration) -> Result<(), NotReady> {

@@ -14,22 +14,17 @@ use crate::build::Built;
 use crate::certificate::Certificate;
 use crate::logs::Logs;
 use crate::manifest::{Placeholder, Word};
-use crate::port::PortSource;
-use crate::sampling::{ProcessTree, TreeUsage};
+use crate::sampling::ProcessTree;
 use crate::supervisor::{Exit, SpawnError, Supervised, SupervisorProgram, Task};
 
-/// How to start a server.
 #[derive(Clone, Debug)]
 pub struct Launch {
-    /// The supervisor's program.
     pub supervisor: SupervisorProgram,
     /// The CPUs that it is pinned to; empty for all.
     pub cpus: Vec<usize>,
-    /// The address that it listens on.
     pub host: IpAddr,
     /// The folder of the files that it responds with.
     pub assets: PathBuf,
-    /// The certificate to present, if it is to speak TLS.
     pub certificate: Option<Certificate>,
     /// The file for its standard output; that for its standard error is beside it, see [`Logs::at`].
     pub log: PathBuf,
@@ -105,7 +100,6 @@ impl WrapperVariable {
     }
 }
 
-/// Why a server could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     #[error("there is no free port on {host}: {source}")]
@@ -115,7 +109,6 @@ pub enum StartError {
     /// The folder for `{tmp}` cannot be created.
     #[error("cannot create a folder for `{{tmp}}` in {}: {source}", temp_folder())]
     Scratch { source: io::Error },
-    /// Its process could not be started.
     #[error(transparent)]
     Spawn(#[from] SpawnError),
 }
@@ -143,12 +136,10 @@ impl RunningServer {
     pub fn start(
         built: &Built,
         launch: &Launch,
-        ports: &mut dyn PortSource,
+        ports: &mut dyn FnMut(IpAddr) -> io::Result<u16>,
     ) -> Result<RunningServer, StartError> {
         let host = launch.host;
-        let port = ports
-            .next_port(host)
-            .map_err(|source| StartError::Port { host, source })?;
+        let port = ports(host).map_err(|source| StartError::Port { host, source })?;
         let logs = Logs::at(&launch.log);
         let log_error = |(path, source)| StartError::Log { path, source };
         logs.create().map_err(log_error)?;
@@ -174,12 +165,10 @@ impl RunningServer {
         })
     }
 
-    /// The address that it listens on, or will.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// Its process id.
     pub fn pid(&self) -> i32 {
         self.process.pid()
     }
@@ -194,7 +183,6 @@ impl RunningServer {
         self.exits_within(Duration::ZERO)
     }
 
-    /// How it ended, if it does within `time`.
     pub fn exits_within(&mut self, time: Duration) -> Option<Exit> {
         self.process.wait(time)
     }
@@ -218,17 +206,8 @@ impl RunningServer {
         self.scratch.as_deref()
     }
 
-    /// Its process tree, to sample.
     pub fn tree(&self) -> ProcessTree {
         ProcessTree::under_supervisor(self.process.supervisor_pid())
-    }
-
-    /// The usage of its process tree.
-    ///
-    /// # Errors
-    /// If it has ended, or the system does not report it.
-    pub fn usage(&self) -> io::Result<TreeUsage> {
-        self.tree().usage()
     }
 
     /// Ends it: SIGTERM, and when it has ended or `grace` is over, SIGKILL to the rest of its tree.
@@ -270,38 +249,33 @@ impl LineCounter {
 const TLS: [&str; 2] = ["TLS_CERT", "TLS_KEY"];
 
 /// What a server gets at its start, in variables and in the placeholders of its command.
-pub(crate) struct Contract {
-    host: String,
-    port: String,
-    cpus: String,
-    assets: PathBuf,
-    certificate: Option<Certificate>,
+struct Contract {
+    values: [(Placeholder, &'static str, OsString); 4],
     /// Its own folder, if its command names `{tmp}` or a wrapper runs it.
     scratch: Option<TempDir>,
 }
 
 impl Contract {
-    /// What `built` gets to listen on `address`.
-    pub(crate) fn new(built: &Built, launch: &Launch, address: SocketAddr) -> io::Result<Contract> {
+    fn new(built: &Built, launch: &Launch, address: SocketAddr) -> io::Result<Contract> {
         let cpus = match launch.cpus.len() {
             0 => allowed_cpus().map_or(1, |cpus| cpus.len()),
             pinned => pinned,
         };
         let assets = std::path::absolute(&launch.assets);
+        let assets = assets.unwrap_or_else(|_| launch.assets.clone());
+        let wants_scratch = wants_scratch(built) || launch.wrapper.is_some();
         Ok(Contract {
-            host: address.ip().to_string(),
-            port: address.port().to_string(),
-            cpus: cpus.to_string(),
-            assets: assets.unwrap_or_else(|_| launch.assets.clone()),
-            certificate: launch.certificate.clone(),
-            scratch: (wants_scratch(built) || launch.wrapper.is_some())
-                .then(new_scratch)
-                .transpose()?,
+            values: [
+                (Placeholder::Host, "HOST", address.ip().to_string().into()),
+                (Placeholder::Port, "PORT", address.port().to_string().into()),
+                (Placeholder::Cpus, "CPUS", cpus.to_string().into()),
+                (Placeholder::Assets, "ASSETS", assets.into()),
+            ],
+            scratch: wants_scratch.then(new_scratch).transpose()?,
         })
     }
 
-    /// The task that starts it.
-    pub(crate) fn task(&self, built: &Built, launch: &Launch, logs: &Logs) -> Task {
+    fn task(&self, built: &Built, launch: &Launch, logs: &Logs) -> Task {
         let own: Vec<String> = built.run.iter().map(|word| self.fill(word)).collect();
         let wrapper = launch.wrapper.as_ref();
         let own = match wrapper {
@@ -315,8 +289,12 @@ impl Contract {
         Task {
             command: before.chain(own).collect(),
             folder: built.folder.clone(),
-            env: with_variables(self.env(built), wrapper),
-            removed_env: self.removed_env(),
+            env: with_variables(self.env(built, launch), wrapper),
+            // Those of Prony would make the server speak TLS.
+            removed_env: match launch.certificate {
+                Some(_) => Vec::new(),
+                None => TLS.map(OsString::from).to_vec(),
+            },
             log: logs.output.clone(),
             error_log: Some(logs.errors.clone()),
             scratch: self.scratch().map(Path::to_owned),
@@ -325,47 +303,33 @@ impl Contract {
     }
 
     /// Called once a supervisor has taken over, which removes the folder for `{tmp}` when the server has ended.
-    pub(crate) fn taken_over(self) {
+    fn taken_over(self) {
         self.scratch.map(TempDir::keep);
     }
 
     /// The server's own variables, then those of the contract, which win.
-    fn env(&self, built: &Built) -> Vec<(OsString, OsString)> {
+    fn env(&self, built: &Built, launch: &Launch) -> Vec<(OsString, OsString)> {
         let own = built.env.iter();
         let own = own.map(|(name, value)| (name.into(), self.fill(value).into()));
-        let contract = [
-            ("HOST", OsString::from(&self.host)),
-            ("PORT", OsString::from(&self.port)),
-            ("CPUS", OsString::from(&self.cpus)),
-            ("ASSETS", self.assets.clone().into_os_string()),
-        ];
-        let tls = self.certificate.iter().flat_map(|certificate| {
+        let contract = self.values.iter();
+        let contract = contract.map(|(_, name, value)| (OsString::from(name), value.clone()));
+        let tls = launch.certificate.iter().flat_map(|certificate| {
             let files = [&certificate.certificate, &certificate.key].map(OsString::from);
-            TLS.into_iter().zip(files)
+            TLS.map(OsString::from).into_iter().zip(files)
         });
-        let contract = contract.into_iter().chain(tls);
-        let contract = contract.map(|(name, value)| (OsString::from(name), value));
         let toolchains = built.toolchain_env.iter().cloned();
-        toolchains.chain(own).chain(contract).collect()
-    }
-
-    /// Variables of Prony's own environment that would make the server speak TLS.
-    fn removed_env(&self) -> Vec<OsString> {
-        match self.certificate {
-            Some(_) => Vec::new(),
-            None => TLS.map(OsString::from).to_vec(),
-        }
+        toolchains.chain(own).chain(contract).chain(tls).collect()
     }
 
     fn fill(&self, word: &Word) -> String {
-        let value = |placeholder| match placeholder {
-            Placeholder::Host => Some(self.host.clone()),
-            Placeholder::Port => Some(self.port.clone()),
-            Placeholder::Cpus => Some(self.cpus.clone()),
-            Placeholder::Assets => Some(self.assets.to_string_lossy().into_owned()),
-            Placeholder::Tmp => Some(self.scratch()?.to_string_lossy().into_owned()),
-            // The build has already filled these in.
-            _ => None,
+        // The build has already filled in the others.
+        let value = |placeholder| {
+            if placeholder == Placeholder::Tmp {
+                return Some(self.scratch()?.to_string_lossy().into_owned());
+            }
+            let mut values = self.values.iter();
+            let (_, _, value) = values.find(|(known, _, _)| *known == placeholder)?;
+            Some(value.to_string_lossy().into_owned())
         };
         word.fill_known(value).to_string()
     }

@@ -1,16 +1,14 @@
 //! A server: its folder, its manifest and the hash of its sources.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use prony_manifest::{FileError, UnknownName};
+use prony_manifest::{FileError, Source, UnknownName, folders_with};
 
 use crate::Layout;
-use crate::manifest::{MANIFEST_FILE, Manifest, Outside, Recipe};
-use crate::sources::{Unreadable, hash_files, source_files, unignored_files};
+use crate::manifest::{Described, MANIFEST_FILE, Manifest, Outside, Recipe};
+use crate::sources::{hash_files, source_files, unignored_files};
 use crate::toolchain::Need;
 
-/// A server that can be measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Server {
     /// Its id: the name of its folder, or of its table in `prony.toml`.
@@ -18,20 +16,17 @@ pub struct Server {
     /// Its folder, absolute; that of the project if it already runs.
     pub folder: PathBuf,
     pub manifest: Manifest,
-    /// How Prony comes to its process.
     pub origin: Origin,
 }
 
 /// How Prony comes to a process of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// It builds and starts one.
     Started(Box<Started>),
     /// It already runs, and Prony neither starts nor stops it.
     Outside(Outside),
 }
 
-/// What Prony builds and starts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Started {
     pub recipe: Recipe,
@@ -46,22 +41,11 @@ impl Started {
     }
 }
 
-/// A server that Prony builds and starts.
-#[derive(Clone, Copy, Debug)]
-pub struct Buildable<'a> {
-    pub(crate) server: &'a Server,
-    pub(crate) started: &'a Started,
-}
-
-/// Why a folder is not a server.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    /// Its manifest is invalid.
+    /// Its manifest is invalid, or a file or folder of it cannot be read.
     #[error(transparent)]
-    Manifest(#[from] FileError),
-    /// A file or folder of it cannot be read.
-    #[error(transparent)]
-    Read(#[from] Unreadable),
+    File(#[from] FileError),
     #[error("{0}: a server's folder is named in lower-case letters, digits and hyphens")]
     Name(PathBuf),
     #[error(
@@ -74,13 +58,8 @@ pub enum ServerError {
 
 impl Server {
     /// Reads the server in `folder`, which may be anywhere.
-    ///
-    /// # Errors
-    /// If its manifest is invalid or a file cannot be read.
     pub fn open(folder: &Path) -> Result<Server, ServerError> {
-        let folder = folder
-            .canonicalize()
-            .map_err(|source| Unreadable::new(folder, source))?;
+        let folder = canonical(folder)?;
         let id = folder
             .file_name()
             .and_then(|name| name.to_str())
@@ -88,9 +67,8 @@ impl Server {
             .ok_or_else(|| ServerError::Name(folder.clone()))?
             .to_owned();
         let file = folder.join(MANIFEST_FILE);
-        let text = fs::read_to_string(&file).map_err(|source| Unreadable::new(&file, source))?;
-        let (manifest, recipe) = Manifest::parse(&file, &text)?;
-        let source_hash = source_files(&folder).and_then(|files| hash_files(&folder, &files))?;
+        let (manifest, recipe) = Manifest::parse(&file, Source::open(&file)?.text())?;
+        let source_hash = hash_files(&folder, &source_files(&folder)?)?;
         Ok(Server {
             id,
             folder,
@@ -100,47 +78,26 @@ impl Server {
     }
 
     /// The server `id` that `prony.toml` describes, in `folder`. Its sources are the files that Git does not ignore.
-    ///
-    /// # Errors
-    /// If a file cannot be read, or there are too many.
     pub fn of_project(
         id: &str,
         folder: &Path,
         manifest: Manifest,
-        recipe: Recipe,
+        described: Described,
     ) -> Result<Server, ServerError> {
-        if !is_id(id) {
-            return Err(ServerError::BadName(id.to_owned()));
-        }
-        let unreadable = |source| Unreadable::new(folder, source);
-        let folder = folder.canonicalize().map_err(unreadable)?;
-        let source_hash = unignored_files(&folder).and_then(|files| hash_files(&folder, &files))?;
+        check_id(id)?;
+        let (folder, origin) = match described {
+            Described::Outside(outside) => (folder.to_owned(), Origin::Outside(outside)),
+            Described::Started(recipe) => {
+                let folder = canonical(folder)?;
+                let source_hash = hash_files(&folder, &unignored_files(&folder)?)?;
+                (folder, started(recipe, source_hash))
+            }
+        };
         Ok(Server {
             id: id.to_owned(),
             folder,
             manifest,
-            origin: started(recipe, source_hash),
-        })
-    }
-
-    /// The server `id` that `prony.toml` in `folder` describes, and that already runs.
-    ///
-    /// # Errors
-    /// If it is not an id.
-    pub fn outside(
-        id: &str,
-        folder: &Path,
-        manifest: Manifest,
-        outside: Outside,
-    ) -> Result<Server, ServerError> {
-        if !is_id(id) {
-            return Err(ServerError::BadName(id.to_owned()));
-        }
-        Ok(Server {
-            id: id.to_owned(),
-            folder: folder.to_owned(),
-            manifest,
-            origin: Origin::Outside(outside),
+            origin,
         })
     }
 
@@ -152,33 +109,24 @@ impl Server {
         }
     }
 
-    /// The same as [`build`](crate::build()) takes it; `None` if it already runs.
-    pub fn buildable(&self) -> Option<Buildable<'_>> {
-        let started = self.started()?;
-        let server = self;
-        Some(Buildable { server, started })
-    }
-
-    /// Whether it must be built before it can be started.
     pub fn is_built(&self) -> bool {
         let started = self.started();
         started.is_some_and(|started| !started.recipe.build.is_empty())
     }
 
-    /// The toolchains that it needs.
     pub fn needs(&self) -> &[Need] {
         self.started().map_or(&[], |started| &started.recipe.needs)
     }
 
     fn variant_names(&self) -> impl Iterator<Item = &str> {
         let variants = self.started().map(|started| started.recipe.variants.iter());
-        variants.into_iter().flatten().map(|one| one.name.as_str())
+        variants
+            .into_iter()
+            .flatten()
+            .map(|(name, _)| name.as_str())
     }
 
     /// The variant with this name, whose id is `ID@NAME`.
-    ///
-    /// # Errors
-    /// If the manifest has no such variant, with the nearest one.
     pub fn variant(&self, name: &str) -> Result<Server, ServerError> {
         let own = self.started();
         let Some((own, recipe)) = own.and_then(|own| Some((own, own.recipe.variant(name)?))) else {
@@ -194,7 +142,7 @@ impl Server {
                 ..self.manifest.clone()
             },
             folder: self.folder.clone(),
-            origin: started(recipe, own.source_hash.clone()),
+            origin: started(recipe.clone(), own.source_hash.clone()),
         })
     }
 
@@ -205,9 +153,7 @@ impl Server {
 
     /// The same server under another name, so that one folder can be measured twice.
     pub fn named(self, name: &str) -> Result<Server, ServerError> {
-        if !is_id(name) {
-            return Err(ServerError::BadName(name.to_owned()));
-        }
+        check_id(name)?;
         let id = name.to_owned();
         Ok(Server { id, ..self })
     }
@@ -220,6 +166,19 @@ fn started(recipe: Recipe, source_hash: String) -> Origin {
     }))
 }
 
+fn canonical(folder: &Path) -> Result<PathBuf, FileError> {
+    let canonical = folder.canonicalize();
+    canonical.map_err(|source| FileError::unreadable(folder, source))
+}
+
+fn check_id(name: &str) -> Result<(), ServerError> {
+    if is_id(name) {
+        Ok(())
+    } else {
+        Err(ServerError::BadName(name.to_owned()))
+    }
+}
+
 /// Whether it is a valid name for a server's folder or a variant.
 pub(crate) fn is_id(name: &str) -> bool {
     let is_letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
@@ -229,25 +188,19 @@ pub(crate) fn is_id(name: &str) -> bool {
 /// A folder that was meant to be a server.
 #[derive(Debug)]
 pub struct BrokenServer {
-    /// The name of its folder.
     pub id: String,
-    /// What is wrong.
     pub error: ServerError,
 }
 
 /// All servers of a layout: its own in the order of their ids, and then the shipped ones.
 #[derive(Debug, Default)]
 pub struct Catalogue {
-    /// Those with a valid manifest.
     pub servers: Vec<Server>,
-    /// The others.
     pub broken: Vec<BrokenServer>,
 }
 
-/// Why servers cannot be selected.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SelectError {
-    /// There is none with this id.
     #[error(transparent)]
     Unknown(#[from] UnknownName),
     #[error("the server `{id}` cannot be used: {reason}")]
@@ -257,14 +210,14 @@ pub enum SelectError {
 impl Catalogue {
     /// Reads every folder of `servers/` with a manifest, in each collection of the layout. An invalid one does not
     /// affect the others.
-    ///
-    /// # Errors
-    /// If `servers/` itself cannot be read.
     pub fn read(layout: &Layout) -> Result<Catalogue, ServerError> {
         let mut catalogue = Catalogue::default();
         for collection in layout.collections() {
-            for folder in server_folders(&collection.servers())? {
-                catalogue.open(&folder);
+            let servers = collection.servers();
+            if servers.exists() {
+                for folder in folders_with(MANIFEST_FILE, &servers)? {
+                    catalogue.open(&folder);
+                }
             }
         }
         Ok(catalogue)
@@ -292,7 +245,6 @@ impl Catalogue {
         valid.chain(broken).any(|known| known == id)
     }
 
-    /// Adds a server, followed by its variants.
     pub fn add(&mut self, server: Server) {
         let variants: Vec<Server> = server.variants().collect();
         self.servers.push(server);
@@ -300,9 +252,6 @@ impl Catalogue {
     }
 
     /// The servers of these ids, in this order, each once; all usable ones if `ids` is empty.
-    ///
-    /// # Errors
-    /// If one is unknown (with the nearest id) or invalid.
     pub fn select<S: AsRef<str>>(&self, ids: &[S]) -> Result<Vec<&Server>, SelectError> {
         if ids.is_empty() {
             return Ok(self.servers.iter().collect());
@@ -317,10 +266,6 @@ impl Catalogue {
         Ok(selected)
     }
 
-    /// The server with this id.
-    ///
-    /// # Errors
-    /// If it is unknown (with the nearest id) or invalid.
     pub fn get(&self, id: &str) -> Result<&Server, SelectError> {
         if let Some(server) = self.servers.iter().find(|server| server.id == id) {
             return Ok(server);
@@ -336,27 +281,10 @@ impl Catalogue {
     }
 }
 
-/// The folders in `servers` with a manifest, sorted; none if there is no such folder.
-fn server_folders(servers: &Path) -> Result<Vec<PathBuf>, Unreadable> {
-    let unreadable = |source| Unreadable::new(servers, source);
-    let mut folders = Vec::new();
-    if !servers.exists() {
-        return Ok(folders);
-    }
-    for entry in fs::read_dir(servers).map_err(unreadable)? {
-        let folder = entry.map_err(unreadable)?.path();
-        if folder.join(MANIFEST_FILE).is_file() {
-            folders.push(folder);
-        }
-    }
-    folders.sort();
-    Ok(folders)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::manifest::Encryption;
+    use std::fs;
 
     const MANIFEST: &str = r#"
 title = "A"
@@ -432,16 +360,19 @@ run = ["sh"]
         let manifest = Server::open(&layout.own().servers().join("one")).unwrap();
         let outside = Outside {
             url: "http://localhost:8080".parse().unwrap(),
-            encryption: Encryption::Plain,
+            tls: None,
         };
         let folder = layout.root();
-        let server = Server::outside("one", folder, manifest.manifest.clone(), outside.clone());
-        let server = server.unwrap();
-        assert!(server.buildable().is_none() && server.needs().is_empty());
+        let server = |id| {
+            let described = Described::Outside(outside.clone());
+            Server::of_project(id, folder, manifest.manifest.clone(), described)
+        };
+        let bad = server("One");
+        assert!(matches!(bad, Err(ServerError::BadName(_))));
+        let server = server("one").unwrap();
+        assert!(server.started().is_none() && server.needs().is_empty());
         assert_eq!(server.variants().count(), 0);
         assert!(server.variant("fast").is_err());
-        let bad = Server::outside("One", folder, manifest.manifest, outside);
-        assert!(matches!(bad, Err(ServerError::BadName(_))));
     }
 
     #[test]

@@ -145,7 +145,7 @@ mod tests {
             need: need.into(),
             state,
             install: "see https://go.dev/dl, or: apt-get install golang".into(),
-            packages: &[],
+            packages: Vec::new(),
         };
         let path = "/usr/lib/jvm/temurin-21-jdk/bin/javac";
         let found = |version: Option<&str>| ToolState::Found {

@@ -1,8 +1,6 @@
 //! The servers, suites, workloads and drivers that Prony ships, in the program.
 
-mod names;
 mod unpack;
-mod unused;
 
 #[cfg(test)]
 #[path = "../../build/archive.rs"]
@@ -12,8 +10,10 @@ mod tests;
 
 use std::path::Path;
 
-pub(crate) use names::NAME;
 pub(crate) use unpack::{UnpackError, Unpacked};
+
+/// The name of the folder that [`unpack`] creates: the version and a hash of the contents.
+pub(crate) const NAME: &str = concat!(env!("CARGO_PKG_VERSION"), "-", env!("SHIPPED_HASH"));
 
 /// The shipped files as a tar archive.
 pub(crate) const ARCHIVE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/shipped.tar"));
@@ -21,9 +21,6 @@ pub(crate) const ARCHIVE: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/ship
 /// Unpacks the shipped files to a folder in `parent`, unless an earlier call or another process already has, and
 /// returns the folder, `parent/`[`NAME`]. The folder appears with all its files at once. Removes folders of other versions
 /// that nobody has used for 30 days, one with each call.
-///
-/// # Errors
-/// If a folder or file cannot be written.
 pub(crate) fn unpack(parent: &Path) -> Result<Unpacked, UnpackError> {
     unpack::unpack(ARCHIVE, NAME, parent)
 }

@@ -8,8 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use tempfile::{TempDir, tempdir};
 
-use crate::shipped::names::FOLDERS;
-use crate::shipped::unpack::unpack;
+use crate::shipped::unpack::{FOLDERS, unpack};
 use crate::shipped::{NAME, UnpackError, archive};
 
 fn repository() -> PathBuf {

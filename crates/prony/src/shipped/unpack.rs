@@ -1,20 +1,23 @@
-//! Unpacks the archive so that its folder is there whole or not at all.
+//! Unpacks the archive so that its folder is there whole or not at all, and removes the folders of other versions that
+//! nobody uses any more.
 
-use std::fs::{self, File, Permissions};
+use std::fs::{self, File, FileTimes, Permissions};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use tempfile::TempDir;
 
-use crate::shipped::names::TEMPORARY;
-use crate::shipped::unused::{mark_as_used, remove_unused};
+/// The folders that are unpacked.
+pub(super) const FOLDERS: [&str; 4] = ["servers", "suites", "workloads", "drivers"];
+
+/// How the names of temporary folders begin.
+const TEMPORARY: &str = ".unpacking-";
 
 /// Unpacking takes less than a second, so the process that created an older temporary folder has ended.
 const ABANDONED: Duration = Duration::from_secs(60 * 60);
 
-/// Why the shipped files cannot be unpacked.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum UnpackError {
     #[error("cannot create the folder {path} for the servers that Prony ships: {source}")]
@@ -112,8 +115,13 @@ fn remove_abandoned(parent: &Path) {
 }
 
 fn is_abandoned(folder: &Path) -> bool {
-    let modified = fs::symlink_metadata(folder).and_then(|found| found.modified());
-    modified.is_ok_and(|then| then.elapsed().is_ok_and(|age| age > ABANDONED))
+    age(folder).is_some_and(|age| age > ABANDONED)
+}
+
+/// How long ago a folder was last changed.
+fn age(folder: &Path) -> Option<Duration> {
+    let modified = fs::symlink_metadata(folder).ok()?.modified();
+    modified.ok()?.elapsed().ok()
 }
 
 fn write(archive: &[u8], folder: &Path) -> io::Result<()> {
@@ -121,4 +129,64 @@ fn write(archive: &[u8], folder: &Path) -> io::Result<()> {
     // Build tools compare times, so files are as old as the folder.
     archive.set_preserve_mtime(false);
     archive.unpack(folder)
+}
+
+/// How long nobody has used what is removed.
+const UNUSED: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// Removing takes time, because builds leave many files: the next command removes the next folder.
+const MOST_REMOVED: usize = 1;
+
+/// Marks a folder as used now, and as in use until the file is closed. As far as possible: the folder may belong to another
+/// user, and not every file system has locks.
+fn mark_as_used(folder: &Path) -> Option<File> {
+    let file = File::open(folder).ok()?;
+    let _ = file.set_times(FileTimes::new().set_modified(SystemTime::now()));
+    file.lock_shared().ok()?;
+    Some(file)
+}
+
+/// Removes folders in `parent` with the files of other versions than `name`, as far as possible.
+fn remove_unused(parent: &Path, name: &str) {
+    let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+    let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+    let others = names.filter(|other| other != name && is_of_a_version(other));
+    let unused = others.filter(|other| is_unused(&parent.join(other)));
+    for other in unused.take(MOST_REMOVED) {
+        let _ = remove(parent, &other);
+    }
+}
+
+/// Whether it is a name such as `0.1.0-ec582fa5a5b6`.
+fn is_of_a_version(name: &str) -> bool {
+    let Some((version, hash)) = name.rsplit_once('-') else {
+        return false;
+    };
+    version.starts_with(|c: char| c.is_ascii_digit())
+        && version.contains('.')
+        && hash.len() == 12
+        && hash.chars().all(|c| c.is_ascii_hexdigit())
+}
+
+fn is_unused(folder: &Path) -> bool {
+    age(folder).is_some_and(|age| age > UNUSED)
+        && !folder.is_symlink()
+        && FOLDERS.iter().all(|one| folder.join(one).is_dir())
+}
+
+/// Removes the folder, unless a process uses it. It loses its name at once, so that nobody finds a part of it.
+fn remove(parent: &Path, name: &str) -> io::Result<()> {
+    let folder = parent.join(name);
+    let file = File::open(&folder)?;
+    file.try_lock()?;
+    // A process may have used it since it was found.
+    if is_unused(&folder) {
+        let removed = tempfile::Builder::new()
+            .prefix(TEMPORARY)
+            .tempdir_in(parent)?;
+        fs::rename(&folder, removed.path().join(name))?;
+        drop(file);
+        removed.close()?;
+    }
+    Ok(())
 }

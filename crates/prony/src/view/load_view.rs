@@ -11,7 +11,7 @@ use prony_live::screen::{LoadOutline, LoadScreen, LoadUpdate, ServerUse};
 use prony_load::{Endpoint, LoadPlan, Progress};
 use prony_model::LoadShape;
 use prony_present::load;
-use prony_server::{LocalServer, LocalUsage};
+use prony_server::{ProcessTree, TreeUsage};
 
 use super::load_progress::LoadProgress;
 use super::requested;
@@ -43,7 +43,7 @@ pub(crate) struct ShownLoad<'a> {
     /// The requests in words, if there are several: `3 requests of checkout.hurl in each flow`.
     pub(crate) requests: Option<&'a str>,
     /// The server's process, if the user names it.
-    pub(crate) server: Option<LocalServer>,
+    pub(crate) server: Option<ProcessTree>,
     /// Where the thread of the screen runs.
     pub(crate) cpus: Vec<usize>,
     pub(crate) interrupt: &'a Arc<AtomicBool>,
@@ -176,15 +176,15 @@ pub(super) fn outline(plan: &LoadPlan, requests: Option<&str>) -> LoadOutline {
 
 /// Watches the server, if it runs on this machine.
 struct ServerWatch {
-    server: Option<LocalServer>,
+    server: Option<ProcessTree>,
     /// Where it is looked for at the first look.
     address: Option<SocketAddr>,
-    last: Option<(Instant, LocalUsage)>,
+    last: Option<(Instant, TreeUsage)>,
     next: Option<Instant>,
 }
 
 impl ServerWatch {
-    fn new(server: Option<LocalServer>, address: Option<SocketAddr>) -> Self {
+    fn new(server: Option<ProcessTree>, address: Option<SocketAddr>) -> Self {
         Self {
             address: address.filter(|_| server.is_none()),
             server,
@@ -196,13 +196,13 @@ impl ServerWatch {
     /// What the server has used since the last look, now and then.
     fn look(&mut self, now: Instant) -> Option<LoadUpdate> {
         if let Some(address) = self.address.take() {
-            self.server = LocalServer::at(address);
+            self.server = ProcessTree::at(address).ok();
         }
         if self.next.is_some_and(|next| now < next) {
             return None;
         }
         self.next = Some(now + LOOK_EVERY);
-        let Some(usage) = self.server.as_ref()?.usage() else {
+        let Ok(usage) = self.server.as_ref()?.usage() else {
             self.server = None;
             return Some(LoadUpdate::Server(ServerUse::Ended));
         };
@@ -210,8 +210,8 @@ impl ServerWatch {
         let (then, before) = before?;
         let time_s = (now - then).as_secs_f64();
         Some(LoadUpdate::Server(ServerUse::Running {
-            cpus: (usage.cpu_s - before.cpu_s).max(0.0) / time_s,
-            memory_bytes: usage.memory_bytes,
+            cpus: (usage.cpu_s() - before.cpu_s()).max(0.0) / time_s,
+            memory_bytes: usage.resident_bytes,
             processes: usage.processes,
         }))
     }
@@ -241,7 +241,7 @@ mod tests {
         let own = i32::try_from(std::process::id()).unwrap();
         let parent = i32::try_from(std::os::unix::process::parent_id()).unwrap();
         assert_ne!(own, parent);
-        let server = LocalServer::of_process(parent);
+        let server = ProcessTree::of_process(parent);
         let mut watch = ServerWatch::new(server, None);
         let begun = Instant::now();
         assert!(watch.look(begun).is_none());

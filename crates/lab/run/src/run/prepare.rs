@@ -90,8 +90,8 @@ fn prepare_one(
         // The observer outlives every builder.
         let _ = sender.send(Reported::Step { server, step });
     };
-    let buildable = match &server.origin {
-        Origin::Started(_) => server.buildable()?,
+    let started = match &server.origin {
+        Origin::Started(started) => started,
         Origin::Outside(outside) => {
             step("looking for the running server");
             return Some(found(server, outside));
@@ -116,7 +116,8 @@ fn prepare_one(
     }
     let (layout, supervisor) = (&testbed.layout, &testbed.supervisor);
     match build(
-        buildable,
+        server,
+        started,
         layout,
         &found,
         supervisor,

@@ -11,8 +11,8 @@ use prony_load::wire::Fault;
 use prony_load::wire::tls::{ClientCertificate, Failure};
 use prony_model::{CpuAssignment, Protocol, ServerStatus};
 use prony_server::{
-    BringUpError, Built, CertificateTrust, Encryption, FreePorts, Launch, ListeningServer, Logs,
-    NotListening, Outside, Probe, ProcessTree, Ready, RunningServer, Wrapper, bring_up,
+    BringUpError, Built, CertificateTrust, Launch, ListeningServer, Logs, NotListening, Outside,
+    Probe, ProcessTree, Ready, RunningServer, Wrapper, bring_up, free_port,
 };
 
 use super::bench::{Task, Testbed};
@@ -229,9 +229,7 @@ impl OutsideProcess {
 
 /// How connections to a server that already runs are encrypted; `None` if they are not.
 pub fn tls_settings(outside: &Outside) -> Option<TlsSettings> {
-    let Encryption::Tls(options) = &outside.encryption else {
-        return None;
-    };
+    let options = outside.tls.as_ref()?;
     let identity = options.identity.as_ref().map(|identity| Identity {
         certificates: identity.certificates.clone(),
         key: identity.key.clone(),
@@ -269,7 +267,7 @@ impl Process {
                 let started = bring_up(
                     built,
                     &launch,
-                    &mut FreePorts,
+                    &mut free_port,
                     &mut |address| probe(&Target::of_started(address, task)),
                     testbed.ready_timeout,
                     &testbed.interrupt,
@@ -388,7 +386,7 @@ impl Process {
 
     /// The memory that Prony makes it hold, in bytes: none if it would run anyway.
     pub(super) fn held_bytes(&self) -> u64 {
-        let usage = self.started().and_then(|server| server.usage().ok());
+        let usage = self.started().and_then(|server| server.tree().usage().ok());
         usage.map_or(0, |usage| usage.resident_bytes)
     }
 

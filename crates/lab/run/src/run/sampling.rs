@@ -68,7 +68,7 @@ mod tests {
     use std::net::TcpListener;
 
     use prony_kernel::default_assignment;
-    use prony_server::{Encryption, Outside};
+    use prony_server::Outside;
 
     use super::*;
     use crate::run::process::OutsideProcess;
@@ -80,7 +80,7 @@ mod tests {
         let url = format!("http://{}", listener.local_addr().unwrap());
         let found = OutsideProcess::find(&Outside {
             url: url.parse().unwrap(),
-            encryption: Encryption::Plain,
+            tls: None,
         });
         let mut process = Process::Outside(found.unwrap());
         let cpus = default_assignment().unwrap();

@@ -7,17 +7,19 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use globset::GlobMatcher;
+use prony_manifest::FileError;
 use serde::Deserialize;
 
 use crate::manifest::Pattern;
-use crate::sources::{Unreadable, hash_file, hash_files, source_files};
+use crate::sources::{hash_file, hash_files, source_files};
 
 /// The hash of every input of the server in `folder`, by its path or pattern; `named` are those of its manifest, each
 /// with the part of its path before a pattern.
 pub(super) fn inputs(
     folder: &Path,
     named: Vec<(PathBuf, Option<&Pattern>)>,
-) -> Result<BTreeMap<PathBuf, String>, Unreadable> {
+) -> Result<BTreeMap<PathBuf, String>, FileError> {
     let mut inputs = BTreeMap::new();
     for (path, pattern) in named {
         let (input, hash) = match pattern {
@@ -33,8 +35,7 @@ pub(super) fn inputs(
     Ok(inputs)
 }
 
-/// The hash of a file, or of all source files of a folder.
-fn hash_path(path: &Path) -> Result<String, Unreadable> {
+fn hash_path(path: &Path) -> Result<String, FileError> {
     if path.is_dir() {
         hash_files(path, &source_files(path)?)
     } else {
@@ -42,13 +43,16 @@ fn hash_path(path: &Path) -> Result<String, Unreadable> {
     }
 }
 
-fn hash_matches(folder: &Path, pattern: &Pattern) -> Result<String, Unreadable> {
+fn hash_matches(folder: &Path, pattern: &Pattern) -> Result<String, FileError> {
     let matcher = pattern.matcher();
     let mut files = source_files(folder)?;
     files.retain(|file| matcher.is_match(file.strip_prefix(folder).unwrap_or(file)));
     if files.is_empty() {
         let pattern = folder.join(pattern.as_str());
-        return Err(Unreadable::new(&pattern, io::ErrorKind::NotFound.into()));
+        return Err(FileError::unreadable(
+            &pattern,
+            io::ErrorKind::NotFound.into(),
+        ));
     }
     hash_files(folder, &files)
 }
@@ -87,7 +91,7 @@ struct Packages {
 }
 
 /// The folders, or archive files, outside `folder` that its package depends on, directly or not.
-pub(super) fn beside(folder: &Path) -> Result<BTreeSet<PathBuf>, Unreadable> {
+pub(super) fn beside(folder: &Path) -> Result<BTreeSet<PathBuf>, FileError> {
     let mut found = BTreeSet::new();
     if read(folder).is_none() {
         return Ok(found);
@@ -111,7 +115,6 @@ fn read(folder: &Path) -> Option<Package> {
     serde_json::from_slice(&fs::read(&file).ok().filter(|_| is_small)?).ok()
 }
 
-/// The local dependencies of the package in `folder`.
 fn dependencies(folder: &Path, members: &BTreeMap<String, PathBuf>) -> Vec<PathBuf> {
     let package = read(folder).unwrap_or_default();
     let all = package
@@ -141,7 +144,7 @@ fn local_path(version: &str) -> Option<&str> {
 }
 
 /// The members of the workspace that `folder` belongs to, by name.
-fn workspace_members(folder: &Path) -> Result<BTreeMap<String, PathBuf>, Unreadable> {
+fn workspace_members(folder: &Path) -> Result<BTreeMap<String, PathBuf>, FileError> {
     for root in folder.ancestors().take(MOST_UP) {
         let of_pnpm = || {
             let text = fs::read_to_string(root.join(PNPM_FILE)).ok()?;
@@ -165,29 +168,27 @@ fn workspace_members(folder: &Path) -> Result<BTreeMap<String, PathBuf>, Unreada
 }
 
 /// The folders below `root` with a package.json that match a pattern, and none of those that begin with `!`.
-fn members(root: &Path, patterns: &[String]) -> Result<Vec<PathBuf>, Unreadable> {
+fn members(root: &Path, patterns: &[String]) -> Result<Vec<PathBuf>, FileError> {
     let matcher = |pattern: &str| {
         let pattern = pattern.trim_start_matches("./").trim_end_matches('/');
         Some(Pattern::new(pattern).ok()?.matcher())
     };
-    let (out, within): (Vec<&String>, Vec<&String>) = patterns
-        .iter()
-        .partition(|pattern| pattern.starts_with('!'));
-    let within: Vec<_> = within
-        .iter()
-        .filter_map(|pattern| matcher(pattern))
-        .collect();
-    let out: Vec<_> = out
-        .iter()
-        .filter_map(|pattern| matcher(&pattern[1..]))
-        .collect();
+    let rules = patterns.iter().filter_map(|pattern| {
+        let out = pattern.strip_prefix('!');
+        Some((out.is_some(), matcher(out.unwrap_or(pattern))?))
+    });
+    let rules: Vec<(bool, GlobMatcher)> = rules.collect();
     let packages = source_files(root)?
         .into_iter()
         .filter(|file| file.ends_with(FILE));
     let folders = packages.filter_map(|file| Some(file.parent()?.to_owned()));
     let is_member = |folder: &PathBuf| {
         let path = folder.strip_prefix(root).unwrap_or(folder);
-        within.iter().any(|one| one.is_match(path)) && !out.iter().any(|one| one.is_match(path))
+        let mut matching = rules
+            .iter()
+            .filter(|(_, one)| one.is_match(path))
+            .peekable();
+        matching.peek().is_some() && matching.all(|(is_out, _)| !is_out)
     };
     Ok(folders.filter(is_member).collect())
 }

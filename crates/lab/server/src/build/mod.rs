@@ -11,21 +11,21 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::{Instant, UNIX_EPOCH};
 
+use prony_manifest::FileError;
 use serde::{Deserialize, Serialize};
 
 use crate::Layout;
 use crate::layout::lock_unless;
-use crate::logs::tail_or_note;
+use crate::logs::{new_log, tail_or_note};
 use crate::manifest::{Placeholder, Word};
-use crate::server::Buildable;
-use crate::sources::{Unreadable, hash_file};
-use crate::supervisor::{Exit, RunError, SpawnError, SupervisorProgram, Task, new_log};
+use crate::server::{Server, Started};
+use crate::sources::hash_file;
+use crate::supervisor::{CommandError, SupervisorProgram, Task};
 use crate::toolchain::{Found, environment};
 
 /// How many last lines of a failed build are shown.
 const TAIL_LINES: usize = 20;
 
-/// A built server.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Built {
     /// The command that runs it, with the placeholders filled in that are known before it starts.
@@ -34,7 +34,6 @@ pub struct Built {
     pub toolchain_env: Vec<(OsString, OsString)>,
     /// Its manifest's variables, filled in likewise.
     pub env: BTreeMap<String, Word>,
-    /// The folder it runs in.
     pub folder: PathBuf,
     /// Size of its artefacts in bytes, if its manifest names any.
     pub artefact_bytes: Option<u64>,
@@ -42,7 +41,6 @@ pub struct Built {
     pub version: Option<String>,
     /// How long the build took, in seconds; `None` if an earlier one was used or there is nothing to build.
     pub build_s: Option<f64>,
-    /// The output of the build.
     pub log: PathBuf,
 }
 
@@ -62,31 +60,32 @@ impl Built {
     }
 }
 
-/// Why a server could not be built.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
-    #[error("cannot run `{command}`: {source}")]
-    Spawn { command: String, source: SpawnError },
-    #[error("`{command}` {exit}:\n{tail}")]
-    Failed {
-        command: String,
-        exit: Exit,
-        tail: String,
-        log: PathBuf,
-    },
+    #[error(transparent)]
+    Command(CommandError),
     #[error(
         "the build did not create {artefact}, which the manifest lists under `artefacts`; last lines of its output:\n{tail}"
     )]
     NoArtefact { artefact: PathBuf, tail: String },
     #[error("{input} does not exist, but the manifest lists it under `inputs`")]
-    NoInput {
-        /// The file, the folder, or the pattern.
-        input: PathBuf,
-    },
+    NoInput { input: PathBuf },
     #[error("cannot use {path}: {source}")]
     Io { path: PathBuf, source: io::Error },
+    /// Sources or inputs cannot be read.
+    #[error(transparent)]
+    Read(FileError),
     #[error("interrupted")]
     Interrupted,
+}
+
+impl From<CommandError> for BuildError {
+    fn from(error: CommandError) -> Self {
+        match error {
+            CommandError::Interrupted => Self::Interrupted,
+            error => Self::Command(error),
+        }
+    }
 }
 
 /// Whether an earlier build may be used again.
@@ -100,66 +99,27 @@ pub enum Freshness {
 }
 
 /// Builds a server with the toolchains `found`, unless an earlier build may be used again.
-///
-/// # Errors
-/// If a command fails (with its last lines), an artefact is missing, or `interrupt` is set.
 pub fn build(
-    buildable: Buildable<'_>,
+    server: &Server,
+    started: &Started,
     layout: &Layout,
     found: &[Found],
     supervisor: &SupervisorProgram,
     freshness: Freshness,
     interrupt: &AtomicBool,
 ) -> Result<Built, BuildError> {
-    let build = Build::new(buildable, layout, found, supervisor, interrupt)?;
-    let Buildable { server, started } = buildable;
+    let build = Build::new(server, started, layout, found, supervisor, interrupt)?;
     let build_s = build.bring_up_to_date(freshness)?;
     Ok(Built {
-        run: build.places.fill_all(&started.recipe.run),
         artefact_bytes: build.artefact_bytes()?,
-        version: version::read(buildable, found),
+        version: version::read(server, started, found),
         folder: server.folder.clone(),
+        run: build.run,
         toolchain_env: build.toolchain_env,
         env: build.env,
         log: build.log,
         build_s,
     })
-}
-
-/// The values of the placeholders that are known before the build.
-struct BuildPlaces {
-    out: PathBuf,
-    cargo_target: PathBuf,
-    packages: PathBuf,
-    workloads: PathBuf,
-    prony: PathBuf,
-}
-
-impl BuildPlaces {
-    fn value(&self, placeholder: Placeholder) -> Option<String> {
-        let path = match placeholder {
-            Placeholder::Out => &self.out,
-            Placeholder::CargoTarget => &self.cargo_target,
-            Placeholder::Packages => &self.packages,
-            Placeholder::Workloads => &self.workloads,
-            Placeholder::Prony => &self.prony,
-            _ => return None,
-        };
-        Some(path.to_string_lossy().into_owned())
-    }
-
-    fn fill(&self, word: &Word) -> Word {
-        word.fill_known(|placeholder| self.value(placeholder))
-    }
-
-    fn fill_all(&self, words: &[Word]) -> Vec<Word> {
-        words.iter().map(|word| self.fill(word)).collect()
-    }
-
-    /// Fills in a word without placeholders that are known later.
-    fn text(&self, word: &Word) -> String {
-        self.fill(word).to_string()
-    }
 }
 
 /// What a build was built from and what it created. The same stamp means the same build.
@@ -168,7 +128,6 @@ struct Stamp {
     source_hash: String,
     /// The SHA-256 of each file outside the folder that the build reads.
     inputs: BTreeMap<PathBuf, String>,
-    /// The program and version of each toolchain.
     toolchains: BTreeMap<String, (PathBuf, String)>,
     commands: Vec<Vec<String>>,
     env: BTreeMap<String, String>,
@@ -202,13 +161,16 @@ impl Stamp {
 }
 
 struct Build<'a> {
-    buildable: Buildable<'a>,
+    server: &'a Server,
+    started: &'a Started,
     found: &'a [Found],
     supervisor: &'a SupervisorProgram,
     interrupt: &'a AtomicBool,
-    places: BuildPlaces,
+    out: PathBuf,
+    packages: PathBuf,
     toolchain_env: Vec<(OsString, OsString)>,
     env: BTreeMap<String, Word>,
+    run: Vec<Word>,
     inputs: BTreeMap<PathBuf, String>,
     artefacts: Vec<PathBuf>,
     commands: Vec<Vec<String>>,
@@ -216,25 +178,10 @@ struct Build<'a> {
     stamp: PathBuf,
 }
 
-fn inputs(
-    buildable: Buildable<'_>,
-    places: &BuildPlaces,
-) -> Result<BTreeMap<PathBuf, String>, BuildError> {
-    let Buildable { server, started } = buildable;
-    let named = started.recipe.inputs.iter().map(|input| {
-        let path = server.folder.join(places.text(&input.path));
-        (path, input.pattern.as_ref())
-    });
-    let hashes = inputs::inputs(&server.folder, named.collect());
-    hashes.map_err(|Unreadable { path, source }| match source.kind() {
-        io::ErrorKind::NotFound => BuildError::NoInput { input: path },
-        _ => io_error(&path, source),
-    })
-}
-
 impl<'a> Build<'a> {
     fn new(
-        buildable: Buildable<'a>,
+        server: &'a Server,
+        started: &'a Started,
         layout: &Layout,
         found: &'a [Found],
         supervisor: &'a SupervisorProgram,
@@ -242,47 +189,61 @@ impl<'a> Build<'a> {
     ) -> Result<Build<'a>, BuildError> {
         let absolute =
             |path: &Path| std::path::absolute(path).map_err(|source| io_error(path, source));
-        let Buildable { server, started } = buildable;
         let name = format!("{}-{}", server.id, started.short_hash());
         let out = absolute(&layout.builds().join(name))?;
-        let places = BuildPlaces {
-            prony: absolute(supervisor.path())?,
-            cargo_target: absolute(&layout.cargo_target_of(&server.id, &server.folder))?,
-            packages: absolute(&layout.packages())?,
-            workloads: absolute(&layout.workloads_for(&server.folder))?,
-            out,
+        let packages = absolute(&layout.packages())?;
+        let cargo_target = absolute(&layout.cargo_target_of(&server.id, &server.folder))?;
+        let workloads = absolute(&layout.workloads_for(&server.folder))?;
+        let prony = absolute(supervisor.path())?;
+        let value = |placeholder| {
+            let path = match placeholder {
+                Placeholder::Out => &out,
+                Placeholder::CargoTarget => &cargo_target,
+                Placeholder::Packages => &packages,
+                Placeholder::Workloads => &workloads,
+                Placeholder::Prony => &prony,
+                _ => return None,
+            };
+            Some(path.to_string_lossy().into_owned())
         };
+        let fill = |word: &Word| word.fill_known(value);
+        // Without placeholders that are known later.
+        let text = |word: &Word| fill(word).to_string();
         let mut toolchain_env = environment(found);
-        let target = places.cargo_target.clone();
-        toolchain_env.push(("CARGO_TARGET_DIR".into(), target.into()));
+        toolchain_env.push(("CARGO_TARGET_DIR".into(), cargo_target.clone().into()));
         let recipe = &started.recipe;
+        let env = recipe.env.iter();
         let artefacts = recipe.artefacts.iter();
         let commands = recipe.build.iter();
+        let inputs = recipe.inputs.iter().map(|input| {
+            let path = server.folder.join(text(&input.path));
+            (path, input.pattern.as_ref())
+        });
         Ok(Build {
             toolchain_env,
-            env: recipe
-                .env
-                .iter()
-                .map(|(name, value)| (name.clone(), places.fill(value)))
+            env: env
+                .map(|(name, value)| (name.clone(), fill(value)))
                 .collect(),
-            inputs: inputs(buildable, &places)?,
+            run: recipe.run.iter().map(fill).collect(),
+            inputs: inputs::inputs(&server.folder, inputs.collect()).map_err(input_error)?,
             artefacts: artefacts
-                .map(|artefact| server.folder.join(places.text(artefact)))
+                .map(|artefact| server.folder.join(text(artefact)))
                 .collect(),
             commands: commands
-                .map(|words| words.iter().map(|word| places.text(word)).collect())
+                .map(|words| words.iter().map(text).collect())
                 .collect(),
-            log: places.out.join("build.log"),
-            stamp: places.out.join("stamp.json"),
-            buildable,
+            log: out.join("build.log"),
+            stamp: out.join("stamp.json"),
+            server,
+            started,
             found,
             supervisor,
             interrupt,
-            places,
+            out,
+            packages,
         })
     }
 
-    /// The variables, without those whose value is known only when the server starts.
     fn env_of_build(&self) -> Vec<(OsString, OsString)> {
         let own = self.env.iter().filter_map(|(name, value)| {
             let value = value.fill(|_| None)?;
@@ -300,9 +261,7 @@ impl<'a> Build<'a> {
             earlier.is_some_and(|earlier| current.is_ok_and(|current| earlier.is_still(current)))
         };
         match freshness {
-            Freshness::Rebuild => {
-                unless_missing(fs::remove_dir_all(&self.places.out), &self.places.out)?
-            }
+            Freshness::Rebuild => unless_missing(fs::remove_dir_all(&self.out), &self.out)?,
             Freshness::IfUnchanged if !is_incremental && is_current() => return Ok(None),
             Freshness::IfUnchanged => {}
         }
@@ -340,18 +299,18 @@ impl<'a> Build<'a> {
 
     /// While this build runs, builds of other variants wait: they may write into the same folder.
     fn alone_with_folder(&self) -> Result<File, BuildError> {
-        let name = self.buildable.server.folder.file_name().unwrap_or_default();
+        let name = self.server.folder.file_name().unwrap_or_default();
         let mut file = name.to_owned();
-        file.push(format!("-{}.lock", self.buildable.started.short_hash()));
-        self.lock(&self.places.out.with_file_name(file))
+        file.push(format!("-{}.lock", self.started.short_hash()));
+        self.lock(&self.out.with_file_name(file))
     }
 
     /// Creates the packages folder. Builds that use it wait for each other: not every package manager tolerates another
     /// one in its cache.
     fn alone_with_packages(&self) -> Result<Option<File>, BuildError> {
-        let folder = &self.places.packages;
+        let folder = &self.packages;
         fs::create_dir_all(folder).map_err(|source| io_error(folder, source))?;
-        let recipe = &self.buildable.started.recipe;
+        let recipe = &self.started.recipe;
         let mut words = recipe.build.iter().flatten().chain(recipe.env.values());
         if !words.any(|word| word.placeholders().any(|it| it == Placeholder::Packages)) {
             return Ok(None);
@@ -367,39 +326,24 @@ impl<'a> Build<'a> {
     fn run(&self, command: &[String]) -> Result<(), BuildError> {
         let task = Task {
             command: command.to_vec(),
-            folder: self.buildable.server.folder.clone(),
+            folder: self.server.folder.clone(),
             env: self.env_of_build(),
             log: self.log.clone(),
             ..Task::default()
         };
-        let text = command.join(" ");
-        match self.supervisor.run(&task, self.interrupt) {
-            Ok(exit) if exit.success() => Ok(()),
-            Ok(exit) => Err(BuildError::Failed {
-                command: text,
-                exit,
-                tail: tail_or_note(&self.log, TAIL_LINES),
-                log: self.log.clone(),
-            }),
-            Err(RunError::Interrupted) => Err(BuildError::Interrupted),
-            Err(RunError::Spawn(source)) => Err(BuildError::Spawn {
-                command: text,
-                source,
-            }),
-        }
+        Ok(self.supervisor.run(&task, TAIL_LINES, self.interrupt)?)
     }
 
-    /// The stamp of the current state.
     fn current_stamp(&self) -> Result<Stamp, BuildError> {
         let toolchains = self.found.iter();
         let env = self.env.iter();
         Ok(Stamp {
-            source_hash: self.buildable.started.source_hash.clone(),
+            source_hash: self.started.source_hash.clone(),
             inputs: self.inputs.clone(),
             toolchains: toolchains
                 .map(|found| {
                     let version = found.version.to_string();
-                    (found.tool.name().to_owned(), (found.path.clone(), version))
+                    (found.tool.name.clone(), (found.path.clone(), version))
                 })
                 .collect(),
             commands: self.commands.clone(),
@@ -426,7 +370,7 @@ impl<'a> Build<'a> {
     }
 
     fn entries_of_folder(&self) -> Result<BTreeSet<OsString>, BuildError> {
-        let folder = &self.buildable.server.folder;
+        let folder = &self.server.folder;
         let entries = fs::read_dir(folder).map_err(|source| io_error(folder, source))?;
         let names = entries.map(|entry| Ok(entry?.file_name()));
         names
@@ -438,11 +382,8 @@ impl<'a> Build<'a> {
         if !inputs::is_incremental(&self.commands) {
             return Ok(Vec::new());
         }
-        let unreadable = |Unreadable { path, source }| io_error(&path, source);
-        let artefacts = self.artefacts.iter();
-        artefacts
-            .map(|path| hash_file(path).map_err(unreadable))
-            .collect()
+        let hashes = self.artefacts.iter().map(|path| hash_file(path));
+        hashes.collect::<Result<_, _>>().map_err(BuildError::Read)
     }
 
     fn artefact(&self, path: &Path) -> Result<fs::Metadata, BuildError> {
@@ -477,5 +418,14 @@ fn io_error(path: &Path, source: io::Error) -> BuildError {
     BuildError::Io {
         path: path.to_owned(),
         source,
+    }
+}
+
+fn input_error(error: FileError) -> BuildError {
+    match error {
+        FileError::Read { path, source } if source.kind() == io::ErrorKind::NotFound => {
+            BuildError::NoInput { input: path }
+        }
+        error => BuildError::Read(error),
     }
 }

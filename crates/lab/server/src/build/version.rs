@@ -5,18 +5,17 @@ use std::fs;
 use serde::Deserialize;
 
 use crate::manifest::VersionSource;
-use crate::server::Buildable;
+use crate::server::{Server, Started};
 use crate::toolchain::Found;
 
 /// The version, from the source that the manifest names, if it can be read.
-pub(super) fn read(buildable: Buildable<'_>, found: &[Found]) -> Option<String> {
-    let Buildable { server, started } = buildable;
+pub(super) fn read(server: &Server, started: &Started, found: &[Found]) -> Option<String> {
     let file = |name| fs::read_to_string(server.folder.join(name)).ok();
     match started.recipe.version.as_ref()? {
         VersionSource::Text(text) => Some(text.clone()),
         VersionSource::Toolchain(name) => found
             .iter()
-            .find(|found| found.tool.name() == name)
+            .find(|found| found.tool.name == *name)
             .map(|found| found.version.to_string()),
         VersionSource::CargoLock(package) => locked(&file("Cargo.lock")?, package),
         VersionSource::GoMod(module) => required(&file("go.mod")?, module),
@@ -25,7 +24,6 @@ pub(super) fn read(buildable: Buildable<'_>, found: &[Found]) -> Option<String> 
     }
 }
 
-/// The version of a package in the text of a `Cargo.lock`.
 fn locked(text: &str, package: &str) -> Option<String> {
     #[derive(Deserialize)]
     struct Lock {
@@ -69,7 +67,6 @@ fn required(text: &str, module: &str) -> Option<String> {
     None
 }
 
-/// The version that a `requirements.txt` pins a package to.
 fn pinned(text: &str, package: &str) -> Option<String> {
     text.lines().find_map(|line| {
         let line = line.split('#').next()?;
@@ -103,7 +100,6 @@ fn property(text: &str, name: &str) -> Option<String> {
         })
 }
 
-/// XML without its comments.
 fn without_comments(text: &str) -> String {
     let mut parts = text.split("<!--");
     let before = parts.next().unwrap_or_default().to_owned();

@@ -8,21 +8,20 @@ use std::collections::BTreeMap;
 
 use globset::{Glob, GlobBuilder, GlobMatcher};
 use prony_manifest::Template;
+use prony_manifest::fields::Filled;
 use serde::Deserialize;
 
 use crate::toolchain::Need;
 
-pub use outside::{
-    CertificateTrust, ClientCertificate, Encryption, Outside, ServerUrl, TlsOptions,
-};
+pub use outside::{CertificateTrust, ClientCertificate, Outside, ServerUrl, TlsOptions};
 pub use read::{Described, ServerTable};
 
-/// The manifest's file name.
 pub const MANIFEST_FILE: &str = "server.toml";
 
 prony_model::named! {
     /// The class of a server, for readers of a table.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+    #[serde(rename_all = "snake_case")]
     pub enum Class {
         /// The language's standard library only.
         Stdlib = "stdlib",
@@ -57,66 +56,41 @@ pub enum VersionSource {
 pub struct Manifest {
     /// Its name in tables.
     pub title: String,
-    /// Programming language.
     pub language: String,
     /// Framework or library.
     pub framework: String,
     pub class: Class,
     /// Whether it keeps HTTP/1.1 connections open between requests.
     pub keep_alive: bool,
-    /// The workloads it serves.
     pub workloads: Vec<String>,
-    /// Notes for readers of a report.
     pub notes: Option<String>,
 }
 
-/// How Prony builds and starts a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recipe {
-    /// The toolchains it needs.
     pub needs: Vec<Need>,
     pub version: Option<VersionSource>,
-    /// What its build reads outside its folder.
     pub inputs: Vec<Input>,
     /// The commands that build it, which run in its folder one after the other.
     pub build: Vec<Vec<Word>>,
     /// The files whose size is reported.
     pub artefacts: Vec<Word>,
-    /// The command that starts it in its folder.
     pub run: Vec<Word>,
     /// Variables for its build and its run.
     pub env: BTreeMap<String, Word>,
-    pub(crate) variants: Vec<Variant>,
-}
-
-/// Another way to build and run the same server.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Variant {
-    /// Its name, which follows the server's id: `ID@NAME`.
-    pub name: String,
-    /// Variables to add, or to replace those with the same name.
-    pub env: BTreeMap<String, Word>,
-    /// The command that starts it, if different.
-    pub run: Option<Vec<Word>>,
-    /// The commands that build it, if different.
-    pub build: Option<Vec<Vec<Word>>>,
+    /// Other ways to build and run the same server, which follow the server's id: `ID@NAME`. They have no variants.
+    pub(crate) variants: Vec<(String, Recipe)>,
 }
 
 impl Recipe {
-    /// The recipe of this variant, which has no variants itself.
-    pub fn variant(&self, name: &str) -> Option<Recipe> {
-        let variant = self.variants.iter().find(|variant| variant.name == name)?;
-        let mut recipe = self.clone();
-        recipe.env.extend(variant.env.clone());
-        recipe.run = variant.run.clone().unwrap_or(recipe.run);
-        recipe.build = variant.build.clone().unwrap_or(recipe.build);
-        recipe.variants.clear();
+    pub fn variant(&self, name: &str) -> Option<&Recipe> {
+        let mut variants = self.variants.iter();
+        let (_, recipe) = variants.find(|(known, _)| known == name)?;
         Some(recipe)
     }
 }
 
 prony_model::named! {
-    /// A placeholder of a server's manifest.
     #[derive(Clone, Copy, Debug, PartialEq, Eq)]
     pub enum Placeholder {
         /// `{out}`: the folder for the results of the build.
@@ -156,8 +130,8 @@ impl prony_manifest::Placeholder for Placeholder {
     }
 }
 
-/// An entry of `inputs`.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
 pub struct Input {
     /// The file or folder; for a pattern, the folder that it starts in.
     pub path: Word,
@@ -170,8 +144,6 @@ pub struct Input {
 pub struct Pattern(Glob);
 
 impl Pattern {
-    /// # Errors
-    /// If it is not a pattern, with what is wrong.
     pub fn new(text: &str) -> Result<Pattern, String> {
         let glob = GlobBuilder::new(text).literal_separator(true).build();
         glob.map(Pattern).map_err(|error| {
@@ -180,21 +152,20 @@ impl Pattern {
         })
     }
 
-    /// As it was written.
     pub fn as_str(&self) -> &str {
         self.0.glob()
     }
 
-    /// Matches paths against it.
     pub(crate) fn matcher(&self) -> GlobMatcher {
         self.0.compile_matcher()
     }
 }
 
-impl Input {
-    /// # Errors
-    /// If a placeholder is unknown or the pattern is invalid.
-    pub fn new(text: &str) -> Result<Input, String> {
+impl TryFrom<String> for Input {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Input, String> {
+        let Filled(text) = Filled::try_from(text)?;
         let names: Vec<&str> = text.split('/').collect();
         let literal = names.iter().position(|name| is_pattern(name));
         let literal = literal.unwrap_or(names.len());
@@ -244,7 +215,7 @@ mod tests {
             {workloads}/[a-c]?.x | {workloads} | [a-c]?.x
         "#,
         ) {
-            let input = Input::new(text).unwrap();
+            let input = Input::try_from(text.to_owned()).unwrap();
             let found = input.pattern.as_ref().map_or("", |found| found.as_str());
             assert_eq!([&*input.path.to_string(), found], [path, pattern]);
         }
@@ -262,7 +233,7 @@ mod tests {
     #[test]
     fn an_invalid_pattern_is_reported_with_the_reason() {
         refused(
-            Input::new,
+            |text: &str| Input::try_from(text.to_owned()),
             "
             ../fw/[a-c.rs | `[a-c.rs` is not a valid file pattern: unclosed character class
             ../fw/{a,b | unclosed alternate group

@@ -9,24 +9,14 @@ use prony_model::{Authority, AuthorityError};
 /// A server that already runs, as `prony.toml` describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outside {
-    /// Where it runs.
     pub url: ServerUrl,
-    /// How connections to it are encrypted.
-    pub encryption: Encryption,
-}
-
-/// How connections to a server are encrypted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Encryption {
-    /// Not at all.
-    Plain,
-    Tls(TlsOptions),
+    /// How connections to it are encrypted; `None` for not at all.
+    pub tls: Option<TlsOptions>,
 }
 
 /// What connections over TLS trust, and what they present to the server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsOptions {
-    /// Which certificates of the server are trusted.
     pub trust: CertificateTrust,
     /// The certificate for a server that requests one.
     pub identity: Option<ClientCertificate>,
@@ -42,7 +32,6 @@ pub struct ClientCertificate {
     pub key: PathBuf,
 }
 
-/// Which certificates of a server are trusted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CertificateTrust {
     /// Those that the machine's root certificates vouch for.
@@ -84,7 +73,6 @@ impl ServerUrl {
         }
     }
 
-    /// Whether it begins with `https://`.
     pub fn is_tls(&self) -> bool {
         self.scheme == HTTPS
     }
@@ -99,7 +87,6 @@ impl fmt::Display for ServerUrl {
 const HTTP: &str = "http";
 const HTTPS: &str = "https";
 
-/// The advice of most messages.
 const EXAMPLE: &str = "write for instance http://localhost:8080";
 
 impl FromStr for ServerUrl {
@@ -133,7 +120,6 @@ impl FromStr for ServerUrl {
     }
 }
 
-/// The scheme, and what follows it.
 fn scheme_of(text: &str) -> Result<(&'static str, &str), String> {
     if text.starts_with("unix:") || text.starts_with('/') {
         return Err(format!(

@@ -1,80 +1,41 @@
 //! A manifest as written, and its checks.
 
 use std::collections::BTreeMap;
-use std::fmt;
 use std::ops::Range;
 use std::path::Path;
 
+use prony_manifest::fields::{self, Filled};
 use prony_manifest::{FileError, Source};
-use serde::Deserialize;
-use serde::de::value::MapAccessDeserializer;
-use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use toml::Spanned;
 
 use super::text_or_list::{Element, TextOrList};
 use super::{
-    CertificateTrust, Class, ClientCertificate, Encryption, Input, Manifest, Outside, Placeholder,
-    Recipe, ServerUrl, TlsOptions, Variant, VersionSource, Word,
+    CertificateTrust, Class, ClientCertificate, Input, Manifest, Outside, Placeholder, Recipe,
+    ServerUrl, TlsOptions, VersionSource, Word,
 };
 use crate::server::is_id;
-use crate::toolchain::{Need, Program, Version};
+use crate::toolchain::Need;
 
 const EMPTY: &str = "it must not be empty";
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawManifest {
-    title: Spanned<String>,
-    language: Spanned<String>,
-    framework: Spanned<String>,
-    class: Spanned<String>,
-    #[serde(default = "kept_alive")]
-    keep_alive: bool,
-    workloads: Spanned<Vec<Spanned<String>>>,
-    #[serde(default)]
-    needs: Vec<Spanned<RawNeed>>,
-    version: Option<Spanned<VersionSource>>,
-    #[serde(default)]
-    inputs: Vec<Spanned<String>>,
-    #[serde(default)]
-    build: Vec<RawCommand>,
-    #[serde(default)]
-    artefacts: Vec<Spanned<String>>,
-    run: RawCommand,
-    #[serde(default)]
-    env: RawEnv,
-    notes: Option<String>,
-    #[serde(default)]
-    variant: Vec<RawVariant>,
-}
-
-/// As HTTP/1.1 servers do, unless their manifest says otherwise.
-const fn kept_alive() -> bool {
-    true
-}
-
-type RawCommand = Spanned<Vec<Spanned<String>>>;
-
 /// A server in `prony.toml`. Only `run` is required, or `url` if it already runs; a command is written as in a shell, or
-/// as a list of words.
+/// as a list of words. A `server.toml` has the same fields, but more are required.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ServerTable {
     folder: Option<Spanned<String>>,
-    title: Option<Spanned<String>>,
+    title: Option<Filled>,
+    language: Option<Filled>,
+    framework: Option<Filled>,
+    class: Option<Class>,
+    keep_alive: Option<bool>,
+    workloads: Option<Spanned<Names>>,
     #[serde(default)]
-    language: String,
-    #[serde(default)]
-    framework: String,
-    class: Option<Spanned<String>>,
-    #[serde(default = "kept_alive")]
-    keep_alive: bool,
-    workloads: Option<Spanned<Vec<Spanned<String>>>>,
-    #[serde(default)]
-    needs: Vec<Spanned<RawNeed>>,
+    needs: Vec<Need>,
     version: Option<Spanned<VersionSource>>,
     #[serde(default)]
-    inputs: Vec<Spanned<String>>,
+    inputs: Vec<Input>,
     #[serde(default)]
     build: CommandLines,
     #[serde(default)]
@@ -82,21 +43,24 @@ pub struct ServerTable {
     run: Option<Spanned<CommandLine>>,
     #[serde(default)]
     env: RawEnv,
+    #[serde(default)]
+    variant: Vec<RawVariant>,
     url: Option<Spanned<String>>,
     insecure: Option<Spanned<bool>>,
-    cacert: Option<Spanned<String>>,
-    cert: Option<Spanned<String>>,
-    key: Option<Spanned<String>>,
-    sni: Option<Spanned<String>>,
+    cacert: Option<Spanned<Filled>>,
+    cert: Option<Spanned<Filled>>,
+    key: Option<Spanned<Filled>>,
+    sni: Option<Spanned<Filled>>,
     notes: Option<String>,
 }
+
+#[derive(Deserialize)]
+struct Names(#[serde(deserialize_with = "fields::names")] Vec<String>);
 
 /// A server as a table of `prony.toml` describes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Described {
-    /// Prony builds and starts it.
     Started(Recipe),
-    /// It already runs.
     Outside(Outside),
 }
 
@@ -115,46 +79,8 @@ struct RawVariant {
     name: Spanned<String>,
     #[serde(default)]
     env: RawEnv,
-    run: Option<RawCommand>,
-    build: Option<Vec<RawCommand>>,
-}
-
-/// A need: `go >= 1.22`, or a table for a program that Prony does not know.
-enum RawNeed {
-    Text(String),
-    Program(RawProgram),
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawProgram {
-    program: String,
-    version_command: Option<Vec<String>>,
-    least: Option<String>,
-    install: String,
-}
-
-/// By hand, because serde's untagged enums do not say which field is wrong.
-impl<'de> Deserialize<'de> for RawNeed {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<RawNeed, D::Error> {
-        struct NeedVisitor;
-        impl<'de> Visitor<'de> for NeedVisitor {
-            type Value = RawNeed;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("text such as \"go >= 1.22\", or a table with `program` and `install`")
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<RawNeed, E> {
-                Ok(RawNeed::Text(text.to_owned()))
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<RawNeed, A::Error> {
-                RawProgram::deserialize(MapAccessDeserializer::new(map)).map(RawNeed::Program)
-            }
-        }
-        deserializer.deserialize_any(NeedVisitor)
-    }
+    run: Option<Spanned<CommandLine>>,
+    build: Option<CommandLines>,
 }
 
 impl Element for String {
@@ -201,6 +127,7 @@ impl ServerTable {
             ("inputs", !self.inputs.is_empty()),
             ("artefacts", !self.artefacts.is_empty()),
             ("version", self.version.is_some()),
+            ("variant", !self.variant.is_empty()),
         ];
         let given = fields.into_iter().find(|(_, is_given)| *is_given);
         given.map(|(field, _)| field)
@@ -216,23 +143,19 @@ impl ServerTable {
         self.workloads.as_ref().map(Spanned::span)
     }
 
-    /// Its manifest: as if `server.toml` had these fields; and how Prony comes to its process. Without `workloads` it
-    /// serves `all`. The table is at `span`, and its certificates are relative to `folder`.
-    ///
-    /// # Errors
-    /// The first fault, with file, line and field.
+    /// Its manifest, and how Prony comes to its process. Without `workloads` it serves `all`. The table is at `span`, and
+    /// its certificates are relative to `folder`.
     pub fn describe(
-        mut self,
+        self,
         source: &Source,
         (id, span): (&str, Range<usize>),
         folder: &Path,
         all: &[String],
     ) -> Result<(Manifest, Described), FileError> {
         let checker = Checker(source);
-        let (run, url) = (self.run.take(), self.url.take());
-        let described = match (run, url) {
-            (Some(run), None) => Described::Started(checker.recipe(&mut self, &run)?),
-            (None, Some(url)) => Described::Outside(checker.outside(&self, &url, folder)?),
+        let described = match (&self.run, &self.url) {
+            (Some(run), None) => Described::Started(checker.recipe(&self, run)?),
+            (None, Some(url)) => Described::Outside(checker.outside(&self, url, folder)?),
             (Some(_), Some(url)) => return Err(source.fault(url.span(), exclusive("run"))),
             (None, None) => {
                 return Err(source.fault(
@@ -244,7 +167,22 @@ impl ServerTable {
                 ));
             }
         };
-        Ok((checker.manifest_of_table(self, id, all)?, described))
+        Ok((self.manifest(id, all), described))
+    }
+
+    fn manifest(self, id: &str, all: &[String]) -> Manifest {
+        let text = |field: Option<Filled>| field.map(|Filled(text)| text);
+        let workloads = self.workloads.map(|names| names.into_inner().0);
+        Manifest {
+            title: text(self.title).unwrap_or_else(|| id.to_owned()),
+            language: text(self.language).unwrap_or_default(),
+            framework: text(self.framework).unwrap_or_default(),
+            class: self.class.unwrap_or(Class::Framework),
+            // As HTTP/1.1 servers do, unless their manifest says otherwise.
+            keep_alive: self.keep_alive.unwrap_or(true),
+            workloads: workloads.unwrap_or_else(|| all.to_vec()),
+            notes: self.notes,
+        }
     }
 }
 
@@ -257,12 +195,31 @@ fn exclusive(field: &str) -> String {
 
 impl Manifest {
     /// Parses a manifest; `file` is for the errors only.
-    ///
-    /// # Errors
-    /// The first fault, with file, line and field.
     pub fn parse(file: &Path, text: &str) -> Result<(Manifest, Recipe), FileError> {
         let source = Source::new(file, text);
-        Checker(&source).manifest(source.parse()?)
+        let table: ServerTable = source.parse()?;
+        let required = [
+            ("title", table.title.is_some()),
+            ("language", table.language.is_some()),
+            ("framework", table.framework.is_some()),
+            ("class", table.class.is_some()),
+            ("workloads", table.workloads.is_some()),
+        ];
+        let missing = |field| source.fault(0..0, format!("missing field `{field}`"));
+        if let Some((field, _)) = required.into_iter().find(|(_, is_given)| !is_given) {
+            return Err(missing(field));
+        }
+        let of_project = [("url", &table.url), ("folder", &table.folder)];
+        let of_project = of_project
+            .into_iter()
+            .find_map(|(field, it)| Some((field, it.as_ref()?)));
+        if let Some((field, it)) = of_project {
+            let message = format!("`{field}` has no effect here; only prony.toml has it");
+            return Err(source.fault(it.span(), message));
+        }
+        let run = table.run.as_ref().ok_or_else(|| missing("run"))?;
+        let recipe = Checker(&source).recipe(&table, run)?;
+        Ok((table.manifest("", &[]), recipe))
     }
 }
 
@@ -270,76 +227,28 @@ impl Manifest {
 struct Checker<'a>(&'a Source);
 
 impl Checker<'_> {
-    fn manifest(&self, raw: RawManifest) -> Result<(Manifest, Recipe), FileError> {
-        let needs = self.needs(&raw.needs)?;
-        let manifest = Manifest {
-            title: self.filled(raw.title)?,
-            language: self.filled(raw.language)?,
-            framework: self.filled(raw.framework)?,
-            class: self.named("class", &raw.class, Class::ALL, Class::name)?,
-            keep_alive: raw.keep_alive,
-            workloads: self.workloads(raw.workloads)?,
-            notes: raw.notes,
-        };
-        let recipe = Recipe {
-            version: self.version(raw.version, &needs)?,
-            needs,
-            inputs: self.inputs(&raw.inputs)?,
-            build: self.build(&raw.build)?,
-            artefacts: self.words(&raw.artefacts, Placeholder::OF_BUILD)?,
-            run: self.command(&raw.run, &Placeholder::ALL)?,
-            env: self.env(&raw.env)?,
-            variants: self.variants(&raw.variant)?,
-        };
-        Ok((manifest, recipe))
-    }
-
-    fn manifest_of_table(
-        &self,
-        raw: ServerTable,
-        id: &str,
-        all: &[String],
-    ) -> Result<Manifest, FileError> {
-        let class = raw.class.map_or(Ok(Class::Framework), |class| {
-            self.named("class", &class, Class::ALL, Class::name)
-        });
-        let title = raw.title.map(|title| self.filled(title)).transpose()?;
-        let workloads = raw.workloads.map(|list| self.workloads(list)).transpose()?;
-        Ok(Manifest {
-            title: title.unwrap_or_else(|| id.to_owned()),
-            language: raw.language,
-            framework: raw.framework,
-            class: class?,
-            keep_alive: raw.keep_alive,
-            workloads: workloads.unwrap_or_else(|| all.to_vec()),
-            notes: raw.notes,
-        })
-    }
-
-    fn recipe(
-        &self,
-        raw: &mut ServerTable,
-        run: &Spanned<CommandLine>,
-    ) -> Result<Recipe, FileError> {
+    fn recipe(&self, raw: &ServerTable, run: &Spanned<CommandLine>) -> Result<Recipe, FileError> {
         if let Some((field, span)) = raw.of_tls().next() {
             let message = format!(
                 "`{field}` needs `url`: Prony gives a server that it starts a certificate of its own"
             );
             return Err(self.0.fault(span, message));
         }
-        let needs = self.needs(&raw.needs)?;
-        let build = raw.build.0.iter();
-        let build = build.map(|command| self.command_line(command, Placeholder::OF_BUILD));
-        Ok(Recipe {
-            version: self.version(raw.version.take(), &needs)?,
-            needs,
-            inputs: self.inputs(&raw.inputs)?,
-            build: build.collect::<Result<_, _>>()?,
-            artefacts: self.words(&raw.artefacts, Placeholder::OF_BUILD)?,
+        let artefacts = raw.artefacts.iter();
+        let mut recipe = Recipe {
+            version: self.version(raw)?,
+            needs: raw.needs.clone(),
+            inputs: raw.inputs.clone(),
+            build: self.build(&raw.build)?,
+            artefacts: artefacts
+                .map(|word| self.word(word.get_ref(), word.span(), Placeholder::OF_BUILD))
+                .collect::<Result<_, _>>()?,
             run: self.command_line(run, &Placeholder::ALL)?,
             env: self.env(&raw.env)?,
             variants: Vec::new(),
-        })
+        };
+        recipe.variants = self.variants(&recipe, &raw.variant)?;
+        Ok(recipe)
     }
 
     fn outside(
@@ -353,22 +262,19 @@ impl Checker<'_> {
         }
         let parsed: Result<ServerUrl, String> = url.get_ref().parse();
         let parsed = parsed.map_err(|message| self.0.fault(url.span(), message))?;
-        let encryption = match (parsed.is_tls(), raw.of_tls().next()) {
-            (false, None) => Encryption::Plain,
+        let tls = match (parsed.is_tls(), raw.of_tls().next()) {
+            (false, None) => None,
             (false, Some((field, span))) => {
                 let message = format!("`{field}` needs a `url` that begins with https://");
                 return Err(self.0.fault(span, message));
             }
-            (true, _) => Encryption::Tls(TlsOptions {
+            (true, _) => Some(TlsOptions {
                 trust: self.trust(raw, folder)?,
                 identity: self.identity(raw, folder)?,
-                server_name: self.not_empty(raw.sni.as_ref())?.map(str::to_owned),
+                server_name: raw.sni.as_ref().map(|sni| sni.get_ref().0.clone()),
             }),
         };
-        Ok(Outside {
-            url: parsed,
-            encryption,
-        })
+        Ok(Outside { url: parsed, tls })
     }
 
     fn trust(&self, raw: &ServerTable, folder: &Path) -> Result<CertificateTrust, FileError> {
@@ -379,10 +285,8 @@ impl Checker<'_> {
                 "`insecure` and `cacert` exclude each other: the one trusts every certificate, the other only some",
             )),
             (Some(_), None) => Ok(CertificateTrust::Any),
-            (None, file) => Ok(match self.not_empty(file.as_ref())? {
-                Some(file) => CertificateTrust::File(folder.join(file)),
-                None => CertificateTrust::Roots,
-            }),
+            (None, Some(file)) => Ok(CertificateTrust::File(folder.join(&file.get_ref().0))),
+            (None, None) => Ok(CertificateTrust::Roots),
         }
     }
 
@@ -392,28 +296,16 @@ impl Checker<'_> {
         raw: &ServerTable,
         folder: &Path,
     ) -> Result<Option<ClientCertificate>, FileError> {
-        let (cert, key) = (raw.cert.as_ref(), raw.key.as_ref());
-        let key_file = self.not_empty(key)?;
-        match (self.not_empty(cert)?, key) {
+        match (&raw.cert, &raw.key) {
             (None, None) => Ok(None),
             (None, Some(key)) => Err(self.0.fault(
                 key.span(),
                 "`key` needs `cert`: the file with the certificate that the key is for",
             )),
-            (Some(cert), _) => Ok(Some(ClientCertificate {
-                certificates: folder.join(cert),
-                key: folder.join(key_file.unwrap_or(cert)),
+            (Some(cert), key) => Ok(Some(ClientCertificate {
+                certificates: folder.join(&cert.get_ref().0),
+                key: folder.join(&key.as_ref().unwrap_or(cert).get_ref().0),
             })),
-        }
-    }
-
-    fn not_empty<'a>(
-        &self,
-        text: Option<&'a Spanned<String>>,
-    ) -> Result<Option<&'a str>, FileError> {
-        match text {
-            Some(text) if text.get_ref().trim().is_empty() => Err(self.0.fault(text.span(), EMPTY)),
-            text => Ok(text.map(|text| text.get_ref().as_str())),
         }
     }
 
@@ -451,86 +343,47 @@ impl Checker<'_> {
             }
             Some(_) => {}
         }
-        let spanned = |word| Spanned::new(command.span(), word);
-        let words: Vec<Spanned<String>> = words.into_iter().map(spanned).collect();
-        self.words(&words, allowed)
+        let words = words.iter();
+        words
+            .map(|word| self.word(word, command.span(), allowed))
+            .collect()
     }
 
-    fn filled(&self, value: Spanned<String>) -> Result<String, FileError> {
-        if value.get_ref().trim().is_empty() {
-            return Err(self.0.fault(value.span(), EMPTY));
-        }
-        Ok(value.into_inner())
-    }
-
-    fn named<T: Copy, const N: usize>(
-        &self,
-        kind: &'static str,
-        value: &Spanned<String>,
-        all: [T; N],
-        name_of: impl Fn(T) -> &'static str,
-    ) -> Result<T, FileError> {
-        let named = all
-            .into_iter()
-            .find(|&each| name_of(each) == value.get_ref());
-        named.ok_or_else(|| self.0.unknown(value, kind, all.map(name_of)))
-    }
-
-    fn workloads(&self, list: Spanned<Vec<Spanned<String>>>) -> Result<Vec<String>, FileError> {
-        if list.get_ref().is_empty() {
-            return Err(self.0.fault(list.span(), EMPTY));
-        }
-        let mut names: Vec<String> = Vec::new();
-        for name in list.into_inner() {
-            let span = name.span();
-            let name = self.filled(name)?;
-            if names.contains(&name) {
-                return Err(self.0.fault(span, format!("`{name}` appears twice")));
-            }
-            names.push(name);
-        }
-        Ok(names)
-    }
-
-    fn needs(&self, list: &[Spanned<RawNeed>]) -> Result<Vec<Need>, FileError> {
-        let needs = list
-            .iter()
-            .map(|raw| need(raw.get_ref()).map_err(|message| self.0.fault(raw.span(), message)));
-        needs.collect()
-    }
-
-    fn version(
-        &self,
-        version: Option<Spanned<VersionSource>>,
-        needs: &[Need],
-    ) -> Result<Option<VersionSource>, FileError> {
-        let Some(version) = version else {
+    fn version(&self, raw: &ServerTable) -> Result<Option<VersionSource>, FileError> {
+        let Some(version) = &raw.version else {
             return Ok(None);
         };
         if let VersionSource::Toolchain(name) = version.get_ref()
-            && !needs.iter().any(|need| need.tool().name() == name)
+            && !raw.needs.iter().any(|need| need.tool().name == *name)
         {
             let message = format!("its toolchain `{name}` is not among the `needs`; add it there");
             return Err(self.0.fault(version.span(), message));
         }
-        Ok(Some(version.into_inner()))
+        Ok(Some(version.get_ref().clone()))
     }
 
-    fn build(&self, commands: &[RawCommand]) -> Result<Vec<Vec<Word>>, FileError> {
-        let commands = commands.iter();
+    fn build(&self, commands: &CommandLines) -> Result<Vec<Vec<Word>>, FileError> {
+        let commands = commands.0.iter();
         commands
-            .map(|words| self.command(words, Placeholder::OF_BUILD))
+            .map(|command| self.command_line(command, Placeholder::OF_BUILD))
             .collect()
     }
 
     fn env(&self, env: &RawEnv) -> Result<BTreeMap<String, Word>, FileError> {
+        let word =
+            |value: &Spanned<String>| self.word(value.get_ref(), value.span(), &Placeholder::ALL);
         env.iter()
-            .map(|(name, value)| Ok((name.clone(), self.word(value, &Placeholder::ALL)?)))
+            .map(|(name, value)| Ok((name.clone(), word(value)?)))
             .collect()
     }
 
-    fn variants(&self, list: &[RawVariant]) -> Result<Vec<Variant>, FileError> {
-        let mut variants: Vec<Variant> = Vec::new();
+    /// The recipes of the variants of one without any.
+    fn variants(
+        &self,
+        recipe: &Recipe,
+        list: &[RawVariant],
+    ) -> Result<Vec<(String, Recipe)>, FileError> {
+        let mut variants: Vec<(String, Recipe)> = Vec::new();
         for raw in list {
             let name = raw.name.get_ref();
             let fault = |message: String| Err(self.0.fault(raw.name.span(), message));
@@ -539,7 +392,7 @@ impl Checker<'_> {
                     "`{name}` is not a valid variant name: use lower-case letters, digits and hyphens"
                 ));
             }
-            if variants.iter().any(|variant| variant.name == *name) {
+            if variants.iter().any(|(known, _)| known == name) {
                 return fault(format!("`{name}` appears twice"));
             }
             if raw.env.is_empty() && raw.run.is_none() && raw.build.is_none() {
@@ -547,50 +400,26 @@ impl Checker<'_> {
                     "the variant `{name}` changes nothing: give it `env`, `run` or `build`"
                 ));
             }
-            let build = raw.build.as_deref();
-            let run = raw.run.as_ref();
-            variants.push(Variant {
-                name: name.clone(),
-                env: self.env(&raw.env)?,
-                run: run
-                    .map(|words| self.command(words, &Placeholder::ALL))
-                    .transpose()?,
-                build: build.map(|commands| self.build(commands)).transpose()?,
-            });
+            let mut variant = recipe.clone();
+            variant.env.extend(self.env(&raw.env)?);
+            if let Some(run) = &raw.run {
+                variant.run = self.command_line(run, &Placeholder::ALL)?;
+            }
+            if let Some(build) = &raw.build {
+                variant.build = self.build(build)?;
+            }
+            variants.push((name.clone(), variant));
         }
         Ok(variants)
     }
 
-    fn command(&self, words: &RawCommand, allowed: &[Placeholder]) -> Result<Vec<Word>, FileError> {
-        let program = words.get_ref().first();
-        if program.is_none_or(|program| program.get_ref().trim().is_empty()) {
-            return Err(self.0.fault(words.span(), EMPTY));
-        }
-        self.words(words.get_ref(), allowed)
-    }
-
-    fn words(
+    fn word(
         &self,
-        words: &[Spanned<String>],
+        word: &str,
+        span: Range<usize>,
         allowed: &[Placeholder],
-    ) -> Result<Vec<Word>, FileError> {
-        let words = words.iter();
-        words.map(|word| self.word(word, allowed)).collect()
-    }
-
-    fn inputs(&self, words: &[Spanned<String>]) -> Result<Vec<Input>, FileError> {
-        let input = |word: &Spanned<String>| {
-            let input = match word.get_ref().trim() {
-                "" => Err(EMPTY.to_owned()),
-                _ => Input::new(word.get_ref()),
-            };
-            input.map_err(|message| self.0.fault(word.span(), message))
-        };
-        words.iter().map(input).collect()
-    }
-
-    fn word(&self, word: &Spanned<String>, allowed: &[Placeholder]) -> Result<Word, FileError> {
-        Word::new(word.get_ref(), allowed).map_err(|unknown| {
+    ) -> Result<Word, FileError> {
+        Word::new(word, allowed).map_err(|unknown| {
             let name = &unknown.name;
             let message = match Placeholder::from_name(name) {
                 Some(_) => format!(
@@ -598,7 +427,7 @@ impl Checker<'_> {
                 ),
                 None => unknown.to_string(),
             };
-            self.0.fault(word.span(), message)
+            self.0.fault(span, message)
         })
     }
 }
@@ -611,39 +440,6 @@ fn is_for_a_shell(word: &str) -> bool {
         || redirection.starts_with(['<', '>'])
         || word.ends_with(';')
         || word.contains(['$', '`'])
-}
-
-/// Checks a need; `Err` with the fault.
-fn need(raw: &RawNeed) -> Result<Need, String> {
-    let raw = match raw {
-        RawNeed::Text(text) => return Need::parse(text).map_err(|error| error.to_string()),
-        RawNeed::Program(raw) => raw,
-    };
-    let program = raw.program.clone();
-    if !Program::is_findable(&program) {
-        return Err(format!(
-            "`{program}` is not a program: give its name on PATH, or its absolute path"
-        ));
-    }
-    let default = || vec![program.clone(), "--version".to_owned()];
-    let version_command = raw.version_command.clone().unwrap_or_else(default);
-    if version_command.is_empty() || raw.install.trim().is_empty() {
-        return Err("`version_command` and `install` must not be empty".to_owned());
-    }
-    let least = raw.least.as_ref().map(|text| {
-        Version::parse(text).ok_or_else(|| {
-            format!(
-                "`{text}` is not a version; write numbers separated by dots, for instance \"8.1\""
-            )
-        })
-    });
-    let install = raw.install.clone();
-    let program = Program {
-        program,
-        version_command,
-        install,
-    };
-    Ok(Need::of_program(program, least.transpose()?))
 }
 
 #[cfg(test)]

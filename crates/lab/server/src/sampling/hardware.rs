@@ -3,7 +3,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Where the system shows its CPUs.
 pub(super) const CPU_FOLDER: &str = "/sys/devices/system/cpu";
 
 /// The lowest and the highest frequency of some CPUs.
@@ -23,7 +22,6 @@ impl Frequencies {
         }
     }
 
-    /// Reads them now.
     pub(super) fn look(&mut self) {
         for file in &self.files {
             let Some(khz) = number_in(file) else { continue };
@@ -33,18 +31,15 @@ impl Frequencies {
         }
     }
 
-    /// In MHz; `None` if there are none.
     pub(super) fn range_mhz(&self) -> Option<(f64, f64)> {
         self.range_mhz
     }
 }
 
-/// The number in a file of `/sys`.
 fn number_in(file: &Path) -> Option<u64> {
     fs::read_to_string(file).ok()?.trim().parse().ok()
 }
 
-/// Where the system shows its energy counters.
 pub(super) const POWERCAP_FOLDER: &str = "/sys/class/powercap";
 
 /// Counts the energy that the packages of all processors use. Most systems let only root read it.

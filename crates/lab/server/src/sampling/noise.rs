@@ -30,7 +30,6 @@ pub(super) struct NoiseMeter {
     start: Reading,
 }
 
-/// All clocks at one instant.
 #[derive(Clone, Debug)]
 struct Reading {
     at: Instant,
@@ -50,11 +49,6 @@ impl Reading {
             load_cpu_s: own_cpu_s()?,
             processes: ProcessTimes::read(),
         })
-    }
-
-    /// The CPU time that all processes have used since `start`, in seconds; `None` if that is unknown.
-    fn all_cpu_s(&self, start: &Reading) -> Option<f64> {
-        Some(self.processes.as_ref()?.since(start.processes.as_ref()?))
     }
 }
 
@@ -81,9 +75,9 @@ fn noise(cpus: &CpuAssignment, start: &Reading, end: &Reading) -> MachineNoise {
     };
     let server_s = end.server_cpu_s - start.server_cpu_s;
     let load_s = end.load_cpu_s - start.load_cpu_s;
-    let most_foreign_s = match end.all_cpu_s(start) {
-        Some(all_s) => (all_s - server_s - load_s).max(0.0),
-        None => f64::INFINITY,
+    let most_foreign_s = match (&start.processes, &end.processes) {
+        (Some(before), Some(after)) => (after.since(before) - server_s - load_s).max(0.0),
+        _ => f64::INFINITY,
     };
     let group = |cpus: &[usize], used_s| group_noise(cpus, used_s, most_foreign_s, start, end);
     let (server_cpus, load_cpus) = if cpus.shared() {
@@ -152,7 +146,6 @@ pub(super) struct Ticks {
     pub idle: u64,
     /// Interrupts and the work after them.
     pub interrupts: u64,
-    /// CPU steal.
     pub steal: u64,
 }
 
@@ -190,7 +183,6 @@ pub(super) struct CpuTimes {
 }
 
 impl CpuTimes {
-    /// Reads them.
     pub(super) fn read() -> io::Result<CpuTimes> {
         let text = fs::read_to_string("/proc/stat")?;
         CpuTimes::parse(&text)

@@ -7,8 +7,8 @@ use std::{fs, io};
 use nix::time::{clock_getcpuclockid, clock_gettime};
 use nix::unistd::{Pid, SysconfVar, sysconf};
 use procfs_core::{FromRead, process};
+use prony_kernel::parse_cpu_list;
 
-/// CPU time in seconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct CpuTime {
     pub user_s: f64,
@@ -44,7 +44,6 @@ impl CpuTime {
     }
 }
 
-/// The fields of `/proc/<pid>/stat`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Stat {
     pub parent: i32,
@@ -54,8 +53,6 @@ pub(crate) struct Stat {
 }
 
 impl Stat {
-    /// # Errors
-    /// If the process has ended.
     pub(crate) fn read(pid: i32) -> io::Result<Stat> {
         let stat = process::Stat::from_file(format!("/proc/{pid}/stat"));
         let stat = stat.map_err(io::Error::other)?;
@@ -74,9 +71,6 @@ impl Stat {
     }
 
     /// CPU time of a process, and of its children that have ended.
-    ///
-    /// # Errors
-    /// If it has ended.
     pub(crate) fn cpu_with_children(pid: i32) -> io::Result<CpuTime> {
         let stat = Stat::read(pid)?;
         Ok(stat.precise_cpu(pid).plus(stat.ended_children))
@@ -124,17 +118,14 @@ fn memory_line(pid: i32, file: &str, name: &str) -> Option<u64> {
     Some(kib * 1024)
 }
 
-/// The current resident memory of a process, in bytes.
 pub(crate) fn resident_bytes(pid: i32) -> Option<u64> {
     memory_line(pid, "status", "VmRSS:")
 }
 
-/// The peak resident memory of a process, in bytes.
 pub(crate) fn peak_resident_bytes(pid: i32) -> Option<u64> {
     memory_line(pid, "status", "VmHWM:")
 }
 
-/// The proportional set size of a process, in bytes.
 pub(crate) fn proportional_bytes(pid: i32) -> Option<u64> {
     memory_line(pid, "smaps_rollup", "Pss:").or_else(|| resident_bytes(pid))
 }
@@ -185,6 +176,15 @@ fn sees_all() -> bool {
     fs::read_to_string("/proc/2/comm").is_ok_and(|name| name.trim_end() == "kthreadd")
 }
 
+pub(crate) fn own_pid() -> i32 {
+    Pid::this().as_raw()
+}
+
+pub(crate) fn cpus_of(pid: i32) -> Option<Vec<usize>> {
+    let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+    parse_cpu_list(&value_of_line(&status, "Cpus_allowed_list:")?).ok()
+}
+
 /// The ids of all processes that Prony can see.
 pub(crate) fn ids() -> io::Result<Vec<i32>> {
     numbers_in("/proc")?.collect()
@@ -196,7 +196,6 @@ pub(crate) fn threads_of(pid: i32) -> Vec<i32> {
     threads.into_iter().flatten().flatten().collect()
 }
 
-/// The names in a folder that are numbers.
 fn numbers_in(folder: &str) -> io::Result<impl Iterator<Item = io::Result<i32>> + use<>> {
     let names = fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name()));
     Ok(names.filter_map(|name: io::Result<OsString>| {

@@ -1,27 +1,53 @@
 //! A process with all its descendants.
 
 use std::collections::{BTreeSet, HashMap};
+use std::fmt;
 use std::io;
+use std::net::{SocketAddr, UdpSocket};
+
+use prony_kernel::ThrottleMeter;
 
 use super::process::{
-    CpuTime, Stat, ids, peak_resident_bytes, proportional_bytes, resident_bytes, threads_of,
+    CpuTime, Stat, cpus_of, ids, own_pid, peak_resident_bytes, proportional_bytes, resident_bytes,
+    threads_of,
 };
+use crate::port::holders_at;
 
-/// The processes of a server.
+/// The first process, which may hold a socket for a server that it has started (systemd), and from which every process
+/// descends.
+const FIRST_PROCESS: i32 = 1;
+
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProcessTree {
-    roots: Roots,
+    roots: Vec<i32>,
+    /// Whether the root is a supervisor: it becomes the parent of orphaned processes of the tree, and gets their CPU time
+    /// when they end. It is not counted itself.
+    is_supervised: bool,
 }
 
+/// Why the CPU time and the memory of a server that already runs cannot be measured.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Roots {
-    /// The processes below a supervisor.
-    ///
-    /// The supervisor is the root, because it becomes the parent of orphaned processes of the tree, and gets their CPU
-    /// time when they end. The supervisor itself is not counted.
-    Supervisor(i32),
-    /// These processes, and those below them.
-    Processes(Vec<i32>),
+pub enum Unmeasured {
+    Elsewhere,
+    /// Prony may not look into the process that listens.
+    Hidden,
+    /// This program listens, and passes connections on.
+    Forwarded(String),
+}
+
+impl fmt::Display for Unmeasured {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Elsewhere => f.write_str("its address is not one of this machine"),
+            Self::Hidden => f.write_str(
+                "the process that listens on its port belongs to another user or runs in a container",
+            ),
+            Self::Forwarded(program) => write!(
+                f,
+                "`{program}` listens on its port and passes the connections on"
+            ),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -33,37 +59,76 @@ pub struct TreeUsage {
     /// Its current memory in bytes: the resident set of a single process, or the sum of the proportional sets of
     /// several.
     pub resident_bytes: u64,
-    /// Its current number of processes.
     pub processes: u32,
 }
 
+impl TreeUsage {
+    pub fn cpu_s(&self) -> f64 {
+        self.cpu_user_s + self.cpu_system_s
+    }
+}
+
 impl ProcessTree {
-    /// The tree below the supervisor of this process id.
     pub(crate) fn under_supervisor(supervisor: i32) -> ProcessTree {
-        let roots = Roots::Supervisor(supervisor);
-        ProcessTree { roots }
-    }
-
-    /// These processes with all their descendants.
-    pub(crate) fn of(processes: Vec<i32>) -> ProcessTree {
-        let roots = Roots::Processes(processes);
-        ProcessTree { roots }
-    }
-
-    /// The ids of its processes.
-    pub fn pids(&self) -> io::Result<Vec<i32>> {
-        match &self.roots {
-            Roots::Supervisor(supervisor) => descendants(*supervisor),
-            Roots::Processes(processes) => Ok(with_descendants(processes)),
+        ProcessTree {
+            roots: vec![supervisor],
+            is_supervised: true,
         }
     }
 
-    /// Its usage.
-    ///
-    /// # Errors
-    /// If it has ended, or the system does not report it.
+    pub(crate) fn of(roots: Vec<i32>) -> ProcessTree {
+        ProcessTree {
+            roots,
+            is_supervised: false,
+        }
+    }
+
+    /// The process of this id with its descendants; `None` if there is no such process.
+    pub fn of_process(pid: i32) -> Option<ProcessTree> {
+        Stat::read(pid).is_ok().then(|| ProcessTree::of(vec![pid]))
+    }
+
+    /// The processes that listen at an address, with their descendants: a server that Prony did not start.
+    pub fn at(address: SocketAddr) -> Result<ProcessTree, Unmeasured> {
+        // Only addresses of this machine can be bound.
+        if UdpSocket::bind((address.ip(), 0)).is_err() {
+            return Err(Unmeasured::Elsewhere);
+        }
+        let mut holders = holders_at(address).ok_or(Unmeasured::Hidden)?;
+        holders.retain(|&pid| pid != FIRST_PROCESS);
+        // What this process uses is the load's, even if it is the server too. A child that it has just started holds its
+        // sockets until it executes its program.
+        if holders.is_empty() || holders.contains(&own_pid()) {
+            return Err(Unmeasured::Hidden);
+        }
+        Ok(ProcessTree::of(holders))
+    }
+
+    pub(crate) fn roots(&self) -> &[i32] {
+        &self.roots
+    }
+
+    /// The ids of its processes, without those that have ended and without this process.
+    pub fn pids(&self) -> io::Result<Vec<i32>> {
+        if self.is_supervised {
+            return descendants(&self.roots);
+        }
+        let parents = self.roots.iter().copied();
+        let parents: Vec<i32> = parents.filter(|&pid| pid != FIRST_PROCESS).collect();
+        let mut all = descendants(&parents)?;
+        all.extend(&self.roots);
+        all.sort_unstable();
+        all.dedup();
+        all.retain(|&pid| pid != own_pid() && Stat::read(pid).is_ok());
+        Ok(all)
+    }
+
+    /// Its usage. Reads all of `/proc`, which takes about a millisecond.
     pub fn usage(&self) -> io::Result<TreeUsage> {
         let pids = self.pids()?;
+        if pids.is_empty() {
+            return Err(io::ErrorKind::NotFound.into());
+        }
         let cpu = self.cpu(&pids)?;
         Ok(TreeUsage {
             cpu_user_s: cpu.user_s,
@@ -74,9 +139,6 @@ impl ProcessTree {
     }
 
     /// CPU time since its start, including ended processes, in seconds.
-    ///
-    /// # Errors
-    /// If it has ended, or the system does not report it.
     pub fn cpu_s(&self) -> io::Result<f64> {
         Ok(self.cpu(&self.pids()?)?.total_s())
     }
@@ -87,17 +149,26 @@ impl ProcessTree {
         Ok(peak_memory_of(&self.pids()?))
     }
 
-    /// The ids of its threads.
     pub fn threads(&self) -> io::Result<BTreeSet<i32>> {
         Ok(self.pids()?.into_iter().flat_map(threads_of).collect())
     }
 
-    /// CPU time since its start.
+    /// The CPUs on which it may run; none if that is unknown.
+    pub(crate) fn cpus(&self) -> Vec<usize> {
+        let pids = self.pids().unwrap_or_default().into_iter();
+        let cpus: BTreeSet<usize> = pids.filter_map(cpus_of).flatten().collect();
+        cpus.into_iter().collect()
+    }
+
+    pub fn quota(&self) -> ThrottleMeter {
+        ThrottleMeter::of(&self.pids().unwrap_or_default())
+    }
+
     pub(super) fn cpu(&self, pids: &[i32]) -> io::Result<CpuTime> {
-        let mut total = match &self.roots {
-            Roots::Supervisor(supervisor) => Stat::read(*supervisor)?.ended_children,
-            Roots::Processes(_) => CpuTime::default(),
-        };
+        let mut total = CpuTime::default();
+        for &supervisor in self.roots.iter().filter(|_| self.is_supervised) {
+            total = total.plus(Stat::read(supervisor)?.ended_children);
+        }
         for &pid in pids {
             // A process that is just ending is missed here, and counted with its parent the next time.
             if let Ok(cpu) = Stat::cpu_with_children(pid) {
@@ -109,7 +180,7 @@ impl ProcessTree {
 }
 
 /// The current memory of processes: the resident set of one, the proportional sets of several.
-pub(crate) fn memory_of(pids: &[i32]) -> u64 {
+fn memory_of(pids: &[i32]) -> u64 {
     match pids {
         [only] => resident_bytes(*only).unwrap_or(0),
         several => several.iter().filter_map(|&p| proportional_bytes(p)).sum(),
@@ -124,20 +195,8 @@ pub(crate) fn peak_memory_of(pids: &[i32]) -> u64 {
     }
 }
 
-/// These processes and all their descendants, each once, without those that have ended.
-pub(crate) fn with_descendants(processes: &[i32]) -> Vec<i32> {
-    let mut all = processes.to_vec();
-    for &process in processes {
-        all.extend(descendants(process).unwrap_or_default());
-    }
-    all.sort_unstable();
-    all.dedup();
-    all.retain(|&process| Stat::read(process).is_ok());
-    all
-}
-
-/// Every descendant of `root`, parents before their children, without `root`.
-pub(crate) fn descendants(root: i32) -> io::Result<Vec<i32>> {
+/// Every descendant of these processes, parents before their children.
+pub(crate) fn descendants(roots: &[i32]) -> io::Result<Vec<i32>> {
     let mut children: HashMap<i32, Vec<i32>> = HashMap::new();
     for pid in ids()? {
         // Processes may end while they are listed.
@@ -145,7 +204,8 @@ pub(crate) fn descendants(root: i32) -> io::Result<Vec<i32>> {
             children.entry(stat.parent).or_default().push(pid);
         }
     }
-    let mut found = children.remove(&root).unwrap_or_default();
+    let of_roots = roots.iter().filter_map(|root| children.remove(root));
+    let mut found: Vec<i32> = of_roots.flatten().collect();
     let mut next = 0;
     while let Some(&pid) = found.get(next) {
         found.extend(children.remove(&pid).unwrap_or_default());

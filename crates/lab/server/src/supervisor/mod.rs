@@ -16,8 +16,7 @@ use std::ffi::OsString;
 use std::process::ExitCode;
 
 pub use protocol::Exit;
-pub(crate) use supervised::new_log;
-pub use supervised::{RunError, SpawnError, Supervised, SupervisorProgram, Task};
+pub use supervised::{CommandError, SpawnError, Supervised, SupervisorProgram, Task};
 
 /// Acts as a supervisor or a launch if the arguments (program name first) say so.
 ///

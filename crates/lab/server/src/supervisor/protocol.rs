@@ -10,7 +10,6 @@ pub(super) const SUPERVISOR: &str = "__supervisor";
 /// The first argument that makes Prony's program a launch.
 pub(super) const LAUNCH: &str = "__launch";
 
-/// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Exit {
     Code(i32),
@@ -50,17 +49,13 @@ impl fmt::Display for Exit {
     }
 }
 
-/// A report of the supervisor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum SupervisorMessage {
-    /// The command runs.
     Started {
-        /// Its process id.
         pid: i32,
         /// When it was executed: CLOCK_MONOTONIC in nanoseconds.
         at_ns: u64,
     },
-    /// The command could not be started.
     Failed(String),
     /// The command ended, and no process of its tree is left.
     Exited(Exit),

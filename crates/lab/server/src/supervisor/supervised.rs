@@ -1,7 +1,6 @@
 //! Prony's side of a supervised process.
 
 use std::ffi::OsString;
-use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::process::CommandExt;
@@ -13,6 +12,8 @@ use std::time::{Duration, Instant};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
+
+use crate::logs::tail_or_note;
 
 use super::protocol::{Exit, SUPERVISOR, SupervisorMessage};
 use prony_kernel::format_cpu_list;
@@ -42,14 +43,10 @@ impl SupervisorProgram {
     }
 }
 
-/// A command to run under a supervisor.
 #[derive(Clone, Debug, Default)]
 pub struct Task {
-    /// The program and its arguments.
     pub command: Vec<String>,
-    /// The folder to run it in.
     pub folder: PathBuf,
-    /// Variables in addition to Prony's own.
     pub env: Vec<(OsString, OsString)>,
     /// Variables that Prony has and the command must not.
     pub removed_env: Vec<OsString>,
@@ -63,7 +60,6 @@ pub struct Task {
     pub cpus: Vec<usize>,
 }
 
-/// Why a command could not be started.
 #[derive(Debug, thiserror::Error)]
 pub enum SpawnError {
     #[error("there is no command to run")]
@@ -76,12 +72,16 @@ pub enum SpawnError {
     Silent,
 }
 
-/// Why a command did not run to its end.
 #[derive(Debug, thiserror::Error)]
-pub enum RunError {
-    /// It could not be started.
-    #[error(transparent)]
-    Spawn(#[from] SpawnError),
+pub enum CommandError {
+    #[error("cannot run `{command}`: {source}")]
+    Spawn { command: String, source: SpawnError },
+    #[error("`{command}` {exit}:\n{tail}")]
+    Failed {
+        command: String,
+        exit: Exit,
+        tail: String,
+    },
     #[error("interrupted")]
     Interrupted,
 }
@@ -166,16 +166,34 @@ impl SupervisorProgram {
         }
     }
 
-    /// Runs a command to its end. If `interrupt` is set, its whole tree is killed.
-    pub fn run(&self, task: &Task, interrupt: &AtomicBool) -> Result<Exit, RunError> {
-        let mut supervised = self.spawn(task)?;
+    /// Runs a command to its end; an error has this many last lines of its output. If `interrupt` is set, its whole tree is
+    /// killed.
+    pub fn run(
+        &self,
+        task: &Task,
+        tail_lines: usize,
+        interrupt: &AtomicBool,
+    ) -> Result<(), CommandError> {
+        let command = || task.command.join(" ");
+        let mut supervised = self.spawn(task).map_err(|source| {
+            let command = command();
+            CommandError::Spawn { command, source }
+        })?;
         loop {
-            if let Some(exit) = supervised.wait(Duration::from_millis(100)) {
-                return Ok(exit);
-            }
-            if interrupt.load(Ordering::Relaxed) {
-                supervised.stop(Duration::ZERO);
-                return Err(RunError::Interrupted);
+            match supervised.wait(Duration::from_millis(100)) {
+                Some(exit) if exit.success() => return Ok(()),
+                Some(exit) => {
+                    return Err(CommandError::Failed {
+                        command: command(),
+                        exit,
+                        tail: tail_or_note(&task.log, tail_lines),
+                    });
+                }
+                None if interrupt.load(Ordering::Relaxed) => {
+                    supervised.stop(Duration::ZERO);
+                    return Err(CommandError::Interrupted);
+                }
+                None => {}
             }
         }
     }
@@ -280,12 +298,4 @@ impl Drop for Supervised {
     fn drop(&mut self) {
         self.stop(Duration::ZERO);
     }
-}
-
-/// Creates an empty log file, with the folders above it.
-pub(crate) fn new_log(path: &Path) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    File::create(path).map(drop)
 }

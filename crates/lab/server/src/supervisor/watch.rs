@@ -65,10 +65,7 @@ struct Supervisor {
     is_stopping: bool,
 }
 
-/// What ends the supervisor's wait.
 enum Call {
-    /// Nothing yet.
-    None,
     /// End the command within this grace period.
     Stop(Duration),
     /// Kill at once: Prony has ended, or the supervisor must end.
@@ -116,19 +113,19 @@ impl Supervisor {
                 return;
             }
             match self.wait(deadline) {
-                Call::None => {}
-                Call::Stop(grace) => {
+                None => {}
+                Some(Call::Stop(grace)) => {
                     self.is_stopping = true;
                     // If the group has already ended, the next reap notices.
                     let _ = killpg(self.command, Signal::SIGTERM);
                     deadline = Some(Instant::now() + grace);
                 }
-                Call::Kill => return,
+                Some(Call::Kill) => return,
             }
         }
     }
 
-    fn wait(&self, deadline: Option<Instant>) -> Call {
+    fn wait(&self, deadline: Option<Instant>) -> Option<Call> {
         let timeout = deadline.map_or(PollTimeout::NONE, |deadline| {
             let left = deadline.saturating_duration_since(Instant::now());
             PollTimeout::try_from(left + Duration::from_millis(1)).unwrap_or(PollTimeout::MAX)
@@ -140,17 +137,14 @@ impl Supervisor {
         ];
         match poll(&mut fds, timeout) {
             Ok(_) => {}
-            Err(Errno::EINTR) => return Call::None,
-            Err(_) => return Call::Kill,
+            Err(Errno::EINTR) => return None,
+            Err(_) => return Some(Call::Kill),
         }
         let [input_ready, signal_ready] = fds.map(|fd| fd.any().unwrap_or(true));
         if signal_ready && self.must_end() {
-            return Call::Kill;
+            return Some(Call::Kill);
         }
-        if input_ready {
-            return read_call();
-        }
-        Call::None
+        input_ready.then(read_call)
     }
 
     /// Reads the pending signals; returns whether one of them was meant for the supervisor itself.
@@ -184,7 +178,7 @@ impl Supervisor {
         let exit = self.exit?;
         // Ended processes that nobody had waited for are now the supervisor's children.
         self.reap();
-        let left = descendants(Pid::this().as_raw()).map_or(0, |pids| pids.len());
+        let left = descendants(&[Pid::this().as_raw()]).map_or(0, |pids| pids.len());
         match (exit, u32::try_from(left)) {
             (Exit::Code(0), Ok(left)) if left > 0 && !self.is_stopping => {
                 Some(Exit::Background(left))
@@ -199,7 +193,7 @@ impl Supervisor {
         let give_up = Instant::now() + KILL_TIME;
         let mut pause = Duration::from_micros(500);
         while self.reap() && Instant::now() < give_up {
-            for pid in descendants(Pid::this().as_raw()).unwrap_or_default() {
+            for pid in descendants(&[Pid::this().as_raw()]).unwrap_or_default() {
                 let _ = kill(Pid::from_raw(pid), Signal::SIGKILL);
             }
             std::thread::sleep(pause);
@@ -239,7 +233,6 @@ fn take_signals() -> nix::Result<SignalFd> {
     SignalFd::with_flags(&set, SfdFlags::SFD_CLOEXEC | SfdFlags::SFD_NONBLOCK)
 }
 
-/// Opens a log for appending.
 fn append_to(log: &OsString) -> Result<File, String> {
     OpenOptions::new()
         .create(true)

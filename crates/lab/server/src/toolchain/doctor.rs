@@ -1,16 +1,15 @@
 //! What is installed, what is missing and how to install it: the data of `prony doctor`.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use super::need::{Need, Version};
 use super::table::{EXTRAS, PackageManager, TOOLCHAINS, Toolchain};
 use super::toolbox::{Availability, Toolbox};
 
-/// Whether a tool is installed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolState {
     Found {
-        /// Its program.
         path: PathBuf,
         /// Its version, if it says one.
         version: Option<Version>,
@@ -25,22 +24,17 @@ pub enum ToolState {
 pub struct ToolReport {
     /// What is needed: `go >= 1.22`.
     pub need: String,
-    /// Whether it is installed.
     pub state: ToolState,
-    /// The command that installs it.
     pub install: String,
     /// Its packages for the system's package manager; empty if there are none.
-    pub packages: &'static [&'static str],
+    pub packages: Vec<String>,
 }
 
-/// All tools.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doctor {
-    /// The toolchains of the servers.
     pub toolchains: Vec<ToolReport>,
     /// Tools that no server needs but that Prony can use.
     pub extras: Vec<ToolReport>,
-    /// The system's package manager.
     pub package_manager: Option<PackageManager>,
 }
 
@@ -51,43 +45,41 @@ impl Doctor {
     pub fn examine<'a>(toolbox: &Toolbox, needs: impl IntoIterator<Item = &'a Need>) -> Doctor {
         let needs: Vec<&Need> = needs.into_iter().collect();
         let manager = PackageManager::detect();
-        let packages = |tool: &'static Toolchain| {
-            let packages = manager.and_then(|manager| tool.packages.get(&manager));
-            packages.map_or(&[][..], Vec::as_slice)
-        };
-        let toolchains = TOOLCHAINS.iter().map(|toolchain| {
-            let is_of_it = |need: &&&Need| need.tool().known() == Some(toolchain);
-            let own = needs.iter().filter(is_of_it);
-            let (need, state) = own
-                .map(|&need| need.clone())
-                .chain([Need::any(toolchain)])
-                .map(|need| {
-                    let state = state_of(toolbox.find(&need));
-                    (need, state)
-                })
-                .max_by_key(|(need, state)| (badness(state), need.version().cloned()))
-                .unwrap_or_else(|| {
-                    let state = ToolState::Missing(toolchain.name.to_owned());
-                    (Need::any(toolchain), state)
-                });
-            ToolReport {
-                need: need.to_string(),
-                state,
-                install: toolchain.install_line(),
-                packages: packages(toolchain),
-            }
-        });
-        let extras = EXTRAS.iter().map(|tool| ToolReport {
-            need: tool.name.to_owned(),
-            state: match toolbox.any(tool) {
-                Some((path, version)) => ToolState::Found { path, version },
-                None => ToolState::Missing(tool.name.to_owned()),
-            },
+        let report = |need: String, state, tool: &Toolchain| ToolReport {
+            need,
+            state,
             install: tool.install_line(),
-            packages: packages(tool),
+            packages: manager
+                .and_then(|manager| tool.packages.get(&manager).cloned())
+                .unwrap_or_default(),
+        };
+        let mut tools: Vec<&Arc<Toolchain>> = TOOLCHAINS.iter().collect();
+        // Programs that only manifests describe.
+        for need in &needs {
+            if !tools.contains(&need.tool()) {
+                tools.push(need.tool());
+            }
+        }
+        let toolchains = tools.into_iter().filter_map(|tool| {
+            let own = needs.iter().filter(|need| need.tool() == tool);
+            let own = own.map(|&need| need.clone());
+            let found = own.chain([Need::any(tool.clone())]).map(|need| {
+                let state = state_of(toolbox.find(&need));
+                (need, state)
+            });
+            let (need, state) =
+                found.max_by_key(|(need, state)| (badness(state), need.version().cloned()))?;
+            Some(report(need.to_string(), state, tool))
+        });
+        let extras = EXTRAS.iter().map(|tool| {
+            let state = match toolbox.any(tool) {
+                Some((path, version)) => ToolState::Found { path, version },
+                None => ToolState::Missing(tool.name.clone()),
+            };
+            report(tool.name.clone(), state, tool)
         });
         Doctor {
-            toolchains: toolchains.chain(programs(toolbox, &needs)).collect(),
+            toolchains: toolchains.collect(),
             extras: extras.collect(),
             package_manager: manager,
         }
@@ -96,31 +88,13 @@ impl Doctor {
     /// The command that installs all missing tools that the package manager has, if there are any.
     pub fn fix(&self) -> Option<Vec<String>> {
         let missing = self.toolchains.iter().chain(&self.extras);
-        let packages: Vec<&str> = missing
+        let packages: Vec<String> = missing
             .filter(|report| matches!(report.state, ToolState::Missing(_)))
-            .flat_map(|report| report.packages)
-            .copied()
+            .flat_map(|report| report.packages.clone())
             .collect();
         let manager = self.package_manager?;
         (!packages.is_empty()).then(|| manager.install(&packages))
     }
-}
-
-/// The programs that only manifests describe, each need once.
-fn programs(toolbox: &Toolbox, needs: &[&Need]) -> Vec<ToolReport> {
-    let mut own: Vec<&Need> = Vec::new();
-    for &need in needs {
-        if need.tool().known().is_none() && !own.contains(&need) {
-            own.push(need);
-        }
-    }
-    let reports = own.into_iter().map(|need| ToolReport {
-        need: need.to_string(),
-        state: state_of(toolbox.find(need)),
-        install: need.tool().install_line(),
-        packages: &[],
-    });
-    reports.collect()
 }
 
 fn state_of(availability: Availability) -> ToolState {

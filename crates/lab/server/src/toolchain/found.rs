@@ -2,15 +2,16 @@
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use prony_kernel::{on_path, path_folders};
 
-use super::need::{Tool, Version};
+use super::need::Version;
+use super::table::Toolchain;
 
-/// An installed toolchain.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Found {
-    pub tool: Tool,
+    pub tool: Arc<Toolchain>,
     /// Its program, absolute.
     pub path: PathBuf,
     pub version: Version,
@@ -18,29 +19,28 @@ pub struct Found {
 
 impl Found {
     /// The name of a missing file of the toolchain, if any.
-    pub(super) fn lacks(&self) -> Option<&'static str> {
-        let part = self.tool.known()?.part.as_ref()?;
+    pub(super) fn lacks(&self) -> Option<&str> {
+        let part = self.tool.part.as_ref()?;
         let real = self.real_path();
         let folder = real.parent()?;
         let places = part.folders.iter().map(|below| folder.join(below));
         let is_there = places
-            .map(|place| place.join(part.file))
+            .map(|place| place.join(&part.file))
             .any(|file| file.is_file());
-        (!is_there).then_some(part.file)
+        (!is_there).then_some(&*part.file)
     }
 
     /// The variable that names its folder for other programs. A program outside a `bin` folder is a version manager's
     /// stand-in, without a home above it.
     fn home(&self) -> Option<(OsString, OsString)> {
-        let variable = self.tool.known()?.home_variable?;
+        let variable = self.tool.home_variable.as_ref()?;
         let real = self.real_path();
         let bin = real.parent().filter(|bin| bin.ends_with("bin"))?;
         Some((variable.into(), bin.parent()?.into()))
     }
 
-    /// Whether it is the first of its name on `PATH`.
     fn is_reached(&self) -> bool {
-        let first = on_path(self.tool.program()).into_iter().next();
+        let first = on_path(&self.tool.program).into_iter().next();
         first.is_some_and(|first| {
             first == self.path || first.canonicalize().ok() == Some(self.real_path())
         })
@@ -76,14 +76,13 @@ fn search_path(found: &[Found]) -> OsString {
 
 #[cfg(test)]
 mod tests {
-    use super::super::table::Toolchain;
     use super::*;
     use std::fs;
     use std::os::unix::fs::symlink;
 
     fn found(name: &str, path: impl Into<PathBuf>) -> Found {
         Found {
-            tool: Tool::Known(Toolchain::named(name).unwrap()),
+            tool: Toolchain::named(name).unwrap().clone(),
             path: path.into(),
             version: Version::parse("3.0").unwrap(),
         }
@@ -146,11 +145,11 @@ mod tests {
         let (_folder, root) = folder_with(&["links/javac", "nginx/sbin/nginx", "jre/bin/java"]);
         let modules = root.join("nginx/lib64/nginx/modules");
         fs::create_dir_all(&modules).unwrap();
-        let lacks = |tool, name| found(tool, root.join(name)).lacks();
-        assert_eq!(lacks("java", "links/java"), Some("javac"));
+        let lacks = |tool, name| found(tool, root.join(name)).lacks().map(str::to_owned);
+        assert_eq!(lacks("java", "links/java").as_deref(), Some("javac"));
         assert_eq!(lacks("nginx", "nginx/sbin/nginx"), None);
         let module = "ngx_http_js_module.so";
-        assert_eq!(lacks("njs", "nginx/sbin/nginx"), Some(module));
+        assert_eq!(lacks("njs", "nginx/sbin/nginx").as_deref(), Some(module));
 
         fs::write(modules.join(module), "").unwrap();
         fs::write(root.join("jre/bin/javac"), "").unwrap();

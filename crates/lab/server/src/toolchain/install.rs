@@ -2,7 +2,6 @@
 
 use std::fs::{self, File};
 use std::io;
-use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use super::found::Found;
@@ -10,23 +9,19 @@ use super::need::Need;
 use super::table::COMPLETE;
 use super::toolbox::{Availability, Missing, Toolbox};
 use crate::layout::lock_unless;
-use crate::logs::tail_or_note;
-use crate::supervisor::{RunError, Task};
+use crate::supervisor::{CommandError, Task};
 
 /// How many last lines of a failed command's output are shown.
 const TAIL_LINES: usize = 8;
 
-/// Why a toolchain could not be provided.
 #[derive(Debug, thiserror::Error)]
 pub enum ProvideError {
-    /// It is missing and could not be installed.
     #[error(transparent)]
     Missing(#[from] Missing),
     #[error("interrupted")]
     Interrupted,
 }
 
-/// Why the installation failed.
 enum Failure {
     Interrupted,
     Because(String),
@@ -38,12 +33,18 @@ impl From<io::Error> for Failure {
     }
 }
 
+impl From<CommandError> for Failure {
+    fn from(error: CommandError) -> Failure {
+        match error {
+            CommandError::Interrupted => Failure::Interrupted,
+            error => Failure::Because(error.to_string()),
+        }
+    }
+}
+
 impl Toolbox {
     /// Finds what meets a need, and installs it if Prony can and must. Of two threads or programs
     /// that want the same toolchain, one installs it and the other waits.
-    ///
-    /// # Errors
-    /// If it is missing and cannot be installed, with the last lines of the output, or `interrupt` is set.
     pub fn provide(&self, need: &Need, interrupt: &AtomicBool) -> Result<Found, ProvideError> {
         match self.find(need) {
             Availability::Found(found) => return Ok(found),
@@ -65,9 +66,8 @@ impl Toolbox {
     }
 
     fn install_once(&self, need: &Need, interrupt: &AtomicBool) -> Result<(), Failure> {
-        let toolchain = need.tool().known();
-        let source = toolchain.and_then(|toolchain| Some((toolchain, toolchain.source.as_ref()?)));
-        let Some((toolchain, source)) = source else {
+        let toolchain = need.tool();
+        let Some(source) = &toolchain.source else {
             return Err(Failure::Because("Prony cannot install it".to_owned()));
         };
         let file = self.layout.tools().join(format!("{}.lock", toolchain.name));
@@ -84,35 +84,16 @@ impl Toolbox {
         let log = self.layout.tools().join(format!("{}.log", toolchain.name));
         File::create(&log)?;
         for command in source.commands(&folder) {
-            self.run(command, &folder, &log, interrupt)?;
+            let task = Task {
+                command,
+                folder: folder.clone(),
+                env: vec![("PIP_DISABLE_PIP_VERSION_CHECK".into(), "1".into())],
+                log: log.clone(),
+                ..Task::default()
+            };
+            self.supervisor.run(&task, TAIL_LINES, interrupt)?;
         }
         File::create(folder.join(COMPLETE))?;
         Ok(())
-    }
-
-    fn run(
-        &self,
-        command: Vec<String>,
-        folder: &Path,
-        log: &Path,
-        interrupt: &AtomicBool,
-    ) -> Result<(), Failure> {
-        let task = Task {
-            command,
-            folder: folder.to_owned(),
-            env: vec![("PIP_DISABLE_PIP_VERSION_CHECK".into(), "1".into())],
-            log: log.to_owned(),
-            ..Task::default()
-        };
-        match self.supervisor.run(&task, interrupt) {
-            Ok(exit) if exit.success() => Ok(()),
-            Ok(exit) => Err(Failure::Because(format!(
-                "`{}` {exit}:\n{}",
-                task.command.join(" "),
-                tail_or_note(log, TAIL_LINES)
-            ))),
-            Err(RunError::Interrupted) => Err(Failure::Interrupted),
-            Err(RunError::Spawn(error)) => Err(Failure::Because(error.to_string())),
-        }
     }
 }

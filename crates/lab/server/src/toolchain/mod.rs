@@ -12,6 +12,6 @@ pub use doctor::{Doctor, ToolReport, ToolState};
 pub use found::Found;
 pub(crate) use found::environment;
 pub use install::ProvideError;
-pub use need::{Need, NeedError, Program, Tool, Version};
-pub use table::{PackageManager, PackageSource, Part, TOOLCHAINS, Toolchain, install_line};
+pub use need::{Need, NeedError, Version};
+pub use table::{Installer, PackageManager, PackageSource, Part, Toolchain, install_line};
 pub use toolbox::{Availability, Missing, Toolbox};

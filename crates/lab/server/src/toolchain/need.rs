@@ -1,18 +1,20 @@
 //! A server's need of a toolchain, as in its manifest.
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
-use prony_kernel::{is_program, on_path};
 use prony_manifest::UnknownName;
+use serde::Deserialize;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, Error, MapAccess, Visitor};
 
 use super::table::{TOOLCHAINS, Toolchain};
 
 /// A need such as `go >= 1.22`, `zig = 0.16` (any 0.16.x) or `python`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Need {
-    tool: Tool,
+    tool: Arc<Toolchain>,
     bound: Bound,
 }
 
@@ -26,7 +28,6 @@ enum Bound {
 /// What to write for a program that is not in the table.
 const OWN_PROGRAM: &str = "{ program = \"php\", version_command = [\"php\", \"-v\"], least = \"8.1\", install = \"apt-get install php-cli\" }";
 
-/// Why text is not a need.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NeedError {
     #[error("{0}; any other program is written as {OWN_PROGRAM}")]
@@ -36,26 +37,14 @@ pub enum NeedError {
 }
 
 impl Need {
-    /// The need of any version of a toolchain.
-    pub fn any(toolchain: &'static Toolchain) -> Need {
+    pub fn any(tool: Arc<Toolchain>) -> Need {
         Need {
-            tool: Tool::Known(toolchain),
+            tool,
             bound: Bound::Any,
         }
     }
 
-    /// The need of a program that is not in the table, of `least` or later.
-    pub(crate) fn of_program(program: Program, least: Option<Version>) -> Need {
-        Need {
-            tool: Tool::Own(Arc::new(program)),
-            bound: least.map_or(Bound::Any, Bound::AtLeast),
-        }
-    }
-
     /// Parses `go`, `go >= 1.22` or `zig = 0.16`.
-    ///
-    /// # Errors
-    /// If the toolchain is unknown or the bound is invalid.
     pub fn parse(text: &str) -> Result<Need, NeedError> {
         let malformed = || NeedError::Malformed(text.to_owned());
         let version = |text: &str| Version::parse(text.trim()).ok_or_else(malformed);
@@ -71,17 +60,16 @@ impl Need {
             return Err(malformed());
         }
         let toolchain = Toolchain::named(name).ok_or_else(|| {
-            let known = TOOLCHAINS.iter().map(|toolchain| toolchain.name);
+            let known = TOOLCHAINS.iter().map(|toolchain| &*toolchain.name);
             NeedError::Unknown(UnknownName::new("toolchain", name, known))
         })?;
         Ok(Need {
-            tool: Tool::Known(toolchain),
+            tool: toolchain.clone(),
             bound,
         })
     }
 
-    /// What is needed.
-    pub fn tool(&self) -> &Tool {
+    pub fn tool(&self) -> &Arc<Toolchain> {
         &self.tool
     }
 
@@ -93,7 +81,6 @@ impl Need {
         }
     }
 
-    /// Whether a version will do.
     pub(crate) fn met_by(&self, version: &Version) -> bool {
         match &self.bound {
             Bound::Any => true,
@@ -105,7 +92,7 @@ impl Need {
 
 impl fmt::Display for Need {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.tool.name())?;
+        f.write_str(&self.tool.name)?;
         match &self.bound {
             Bound::Any => Ok(()),
             Bound::AtLeast(version) => write!(f, " >= {version}"),
@@ -117,86 +104,74 @@ impl fmt::Display for Need {
 /// Folders for daemons, which are not on every user's `PATH`.
 const SYSTEM_FOLDERS: [&str; 2] = ["/usr/sbin", "/usr/local/sbin"];
 
-/// A toolchain of the table, or a program that a manifest describes.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Tool {
-    /// One of the table.
-    Known(&'static Toolchain),
-    /// One that only a manifest describes.
-    Own(Arc<Program>),
+/// A program that Prony does not know, as a manifest describes it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OwnProgram {
+    program: String,
+    version_command: Option<Vec<String>>,
+    least: Option<String>,
+    install: String,
 }
 
-/// A program as a manifest describes it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Program {
-    /// Its name on `PATH`, or its path.
-    pub program: String,
-    /// The command that prints its version.
-    pub(crate) version_command: Vec<String>,
-    /// The command that installs it.
-    pub install: String,
-}
+impl TryFrom<OwnProgram> for Need {
+    type Error = String;
 
-impl Tool {
-    /// Its name in manifests.
-    pub fn name(&self) -> &str {
-        match self {
-            Tool::Known(toolchain) => toolchain.name,
-            Tool::Own(own) => &own.program,
+    fn try_from(own: OwnProgram) -> Result<Need, String> {
+        let program = own.program;
+        let is_name = !program.trim().is_empty() && !program.contains('/');
+        if !is_name && !Path::new(&program).is_absolute() {
+            return Err(format!(
+                "`{program}` is not a program: give its name on PATH, or its absolute path"
+            ));
         }
-    }
-
-    pub fn program(&self) -> &str {
-        match self {
-            Tool::Known(toolchain) => toolchain.program,
-            Tool::Own(own) => &own.program,
+        let is_empty = own.version_command.as_ref().is_some_and(Vec::is_empty);
+        if is_empty || own.install.trim().is_empty() {
+            return Err("`version_command` and `install` must not be empty".to_owned());
         }
-    }
-
-    /// Its entry in the table, if it has one.
-    pub fn known(&self) -> Option<&'static Toolchain> {
-        match self {
-            Tool::Known(toolchain) => Some(toolchain),
-            Tool::Own(_) => None,
-        }
-    }
-
-    /// The command that installs it on this system.
-    pub fn install_line(&self) -> String {
-        match self {
-            Tool::Known(toolchain) => toolchain.install_line(),
-            Tool::Own(own) => own.install.clone(),
-        }
-    }
-}
-
-impl Program {
-    /// Whether it can be looked for: a name without a folder, or an absolute path.
-    pub(crate) fn is_findable(program: &str) -> bool {
-        !program.trim().is_empty() && (Path::new(program).is_absolute() || !program.contains('/'))
-    }
-
-    /// The candidate files, in the order of preference.
-    pub(super) fn candidates(&self) -> Vec<PathBuf> {
-        let system = SYSTEM_FOLDERS.map(|folder| Path::new(folder).join(&self.program));
-        let mut paths = if Path::new(&self.program).is_absolute() {
-            vec![PathBuf::from(&self.program)]
-        } else {
-            on_path(&self.program)
+        let least = own.least.map(|text| {
+            Version::parse(&text).ok_or_else(|| {
+                format!(
+                    "`{text}` is not a version; write numbers separated by dots, for instance \"8.1\""
+                )
+            })
+        });
+        let tool = Toolchain {
+            name: program.clone(),
+            program,
+            version_command: own.version_command.unwrap_or_default(),
+            usual_folders: SYSTEM_FOLDERS.map(str::to_owned).into(),
+            install: own.install,
+            ..Toolchain::default()
         };
-        paths.extend(system);
-        paths.retain(|path| is_program(path));
-        paths.dedup();
-        paths
+        Ok(Need {
+            tool: Arc::new(tool),
+            bound: least.transpose()?.map_or(Bound::Any, Bound::AtLeast),
+        })
     }
+}
 
-    /// The command with which the program at `path` prints its version.
-    pub(super) fn version_command_of<'a>(&'a self, path: &'a Path) -> (&'a Path, &'a [String]) {
-        match self.version_command.split_first() {
-            Some((first, rest)) if *first != self.program => (Path::new(first), rest),
-            Some((_, rest)) => (path, rest),
-            None => (path, &[]),
+/// By hand, because serde's untagged enums do not say which field is wrong.
+impl<'de> Deserialize<'de> for Need {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Need, D::Error> {
+        struct NeedVisitor;
+        impl<'de> Visitor<'de> for NeedVisitor {
+            type Value = Need;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("text such as \"go >= 1.22\", or a table with `program` and `install`")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<Need, E> {
+                Need::parse(text).map_err(E::custom)
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Need, A::Error> {
+                let own = OwnProgram::deserialize(MapAccessDeserializer::new(map))?;
+                Need::try_from(own).map_err(A::Error::custom)
+            }
         }
+        deserializer.deserialize_any(NeedVisitor)
     }
 }
 
@@ -205,7 +180,6 @@ impl Program {
 pub struct Version(Vec<u64>);
 
 impl Version {
-    /// Parses text that is only a version.
     pub fn parse(text: &str) -> Option<Version> {
         text.split('.')
             .map(|part| part.parse().ok())

@@ -18,7 +18,7 @@ use super::table::{COMPLETE, PackageSource, Toolchain};
 
 /// Those on `PATH`, in its order, each once even if several links lead to it.
 pub(super) fn first(tool: &Toolchain) -> Vec<PathBuf> {
-    let mut paths = on_path(tool.program);
+    let mut paths = on_path(&tool.program);
     drop_links_to_the_same(&mut paths);
     paths
 }
@@ -33,27 +33,18 @@ pub(super) fn usual(tool: &Toolchain) -> Vec<PathBuf> {
         .filter_map(|folder| at_home(folder));
     let programs = folders
         .flat_map(|pattern| expand(Path::new(""), &pattern))
-        .map(|folder| folder.join(tool.program));
+        .map(|folder| folder.join(&tool.program));
     paths.extend(programs.filter(|path| is_program(path)));
     drop_links_to_the_same(&mut paths);
     paths.split_off(on_path)
 }
 
-/// Those that Prony installed in `folder` from `source`; it uses the first that runs.
+/// Those that Prony installed in `folder` from `source`.
 pub(super) fn installed(source: &PackageSource, folder: &Path) -> Vec<PathBuf> {
     if !folder.join(COMPLETE).is_file() {
         return Vec::new();
     }
-    let pattern = match source {
-        PackageSource::Python { program, .. } => format!("lib/python3*/site-packages/{program}"),
-        PackageSource::Npm {
-            variants,
-            prefix,
-            program,
-            ..
-        } => format!("node_modules/{variants}/{prefix}*/{program}"),
-    };
-    let mut programs = expand(folder, Path::new(&pattern));
+    let mut programs = expand(folder, Path::new(&source.programs));
     programs.retain(|path| is_program(path));
     programs
 }
@@ -121,24 +112,19 @@ const RESPONSE_TIME: Duration = Duration::from_secs(30);
 /// How often Prony checks whether it has ended.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// The version that a toolchain's program prints, with the variables `env`.
+/// The version that the program of a toolchain at `path` prints, with the variables `env`.
 pub(super) fn version(
-    program: &Path,
+    path: &Path,
     tool: &Toolchain,
     env: &[(OsString, OsString)],
 ) -> Option<Version> {
-    let arguments = tool.version_args.as_deref().unwrap_or(&["--version"]);
-    let output = output(program, arguments, env)?;
-    if !output.status.success() && !tool.fails_with_version {
-        return None;
-    }
-    version_in(&output)
-}
-
-/// The version that a command prints, unless it fails.
-pub(super) fn version_of_command(program: &Path, arguments: &[String]) -> Option<Version> {
-    let output = output(program, arguments, &[])?;
-    output.status.success().then(|| version_in(&output))?
+    let output = match tool.version_command.split_first() {
+        None => output(path, &["--version"], env),
+        Some((first, arguments)) if *first == tool.program => output(path, arguments, env),
+        Some((other, arguments)) => output(Path::new(other), arguments, env),
+    }?;
+    let is_version = output.status.success() || tool.fails_with_version;
+    is_version.then(|| version_in(&output))?
 }
 
 fn version_in(output: &Output) -> Option<Version> {
@@ -224,8 +210,8 @@ mod tests {
         symlink(jvm.join("a"), jvm.join("c")).unwrap();
         let pattern = jvm.join("*/bin").to_str().unwrap().to_owned();
         let tool = Toolchain {
-            program: "prony-no-such-tool",
-            usual_folders: vec![&*pattern.leak(), "/none/*/bin"],
+            program: "prony-no-such-tool".to_owned(),
+            usual_folders: vec![pattern, "/none/*/bin".to_owned()],
             ..Toolchain::default()
         };
         assert_eq!(usual(&tool), ["a", "b"].map(program));
@@ -239,7 +225,7 @@ mod ask_tests {
 
     fn shell(script: &'static str) -> Toolchain {
         Toolchain {
-            version_args: Some(vec!["-c", script]),
+            version_command: ["", "-c", script].map(str::to_owned).into(),
             ..Toolchain::default()
         }
     }

@@ -2,40 +2,39 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use prony_kernel::on_path;
 use serde::Deserialize;
 
-/// A known toolchain.
+/// A toolchain: one of the table, or a program that a manifest describes.
 #[derive(Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Toolchain {
-    /// Its name in manifests.
-    pub name: &'static str,
-    pub program: &'static str,
-    /// The arguments with which the program prints its version; `None` for `--version`.
-    pub version_args: Option<Vec<&'static str>>,
+    pub name: String,
+    /// The name of its program on `PATH`, or its path.
+    pub program: String,
+    /// The command that prints its version; empty for `PROGRAM --version`.
+    pub version_command: Vec<String>,
     /// Whether the program fails even when it prints its version, as wrk does. The output of any other failing program
     /// is not a version.
     pub fails_with_version: bool,
     /// The arguments with which the program prints its real path, if `PATH` may lead to a version manager's stand-in,
     /// whose own time would count as the server's startup. Empty if that does not happen or does not matter.
-    pub itself_args: Vec<&'static str>,
+    pub itself_args: Vec<String>,
     /// Folders outside `PATH` where its installer puts it; `~` is the user's home, `*` any characters of a folder's
     /// name.
-    pub usual_folders: Vec<&'static str>,
+    pub usual_folders: Vec<String>,
     /// A file without which the program alone is not the toolchain.
     pub part: Option<Part>,
     /// The toolchains that the program itself needs to print its version.
-    pub runs_on: Vec<&'static str>,
+    pub runs_on: Vec<String>,
     /// The variable by which other programs find it: it names the folder above the program's `bin`.
-    pub home_variable: Option<&'static str>,
+    pub home_variable: Option<String>,
     /// Its packages in each package manager that has it.
-    pub packages: BTreeMap<PackageManager, Vec<&'static str>>,
+    pub packages: BTreeMap<PackageManager, Vec<String>>,
     /// How the user can install it if no package manager has it, in one line.
-    pub install: &'static str,
-    /// How Prony installs it for itself, if it can.
+    pub install: String,
     pub source: Option<PackageSource>,
 }
 
@@ -43,17 +42,16 @@ pub struct Toolchain {
 #[derive(Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Part {
-    pub file: &'static str,
+    pub file: String,
     /// The folders that may contain it, relative to the program's folder (links resolved).
-    pub folders: Vec<&'static str>,
+    pub folders: Vec<String>,
 }
 
 impl Toolchain {
-    pub fn named(name: &str) -> Option<&'static Toolchain> {
+    pub fn named(name: &str) -> Option<&'static Arc<Toolchain>> {
         TOOLCHAINS.iter().find(|toolchain| toolchain.name == name)
     }
 
-    /// The command that installs it on this system.
     pub fn install_line(&self) -> String {
         let manager = PackageManager::detect();
         match manager.and_then(|manager| Some((manager, self.packages.get(&manager)?))) {
@@ -61,26 +59,27 @@ impl Toolchain {
                 let command = manager.install(packages).join(" ");
                 format!("{command} (or {})", self.install)
             }
-            None => self.install.to_owned(),
+            None => self.install.clone(),
         }
     }
 }
 
-/// Every toolchain that a manifest can need.
-pub static TOOLCHAINS: LazyLock<Vec<Toolchain>> = LazyLock::new(|| table().toolchain);
+/// Every toolchain of the table that a manifest can need.
+pub(super) static TOOLCHAINS: LazyLock<Vec<Arc<Toolchain>>> =
+    LazyLock::new(|| table().toolchain.into_iter().map(Arc::new).collect());
 
 /// Tools that no server needs but that Prony's measurements can use.
-pub(super) static EXTRAS: LazyLock<Vec<Toolchain>> = LazyLock::new(|| table().extra);
+pub(super) static EXTRAS: LazyLock<Vec<Arc<Toolchain>>> =
+    LazyLock::new(|| table().extra.into_iter().map(Arc::new).collect());
 
 /// The command that installs one of these tools on this system; `None` for an unknown one.
 pub fn install_line(name: &str) -> Option<String> {
     let tool = EXTRAS.iter().find(|tool| tool.name == name);
-    tool.map(Toolchain::install_line)
+    tool.map(|tool| tool.install_line())
 }
 
-/// The format of the data file.
 #[derive(Deserialize)]
-#[serde(deny_unknown_fields, bound(deserialize = "'de: 'static"))]
+#[serde(deny_unknown_fields)]
 struct Table {
     toolchain: Vec<Toolchain>,
     extra: Vec<Toolchain>,
@@ -109,7 +108,6 @@ prony_model::named! {
 }
 
 impl PackageManager {
-    /// The first whose program is on `PATH`.
     pub(crate) fn detect() -> Option<PackageManager> {
         PackageManager::ALL
             .into_iter()
@@ -117,7 +115,7 @@ impl PackageManager {
     }
 
     /// The command that installs `packages`, through `sudo` if it needs root and this user is not root.
-    pub fn install(self, packages: &[&str]) -> Vec<String> {
+    pub fn install(self, packages: &[String]) -> Vec<String> {
         let words: &[&str] = match self {
             PackageManager::Apt | PackageManager::Dnf => &["install", "-y"],
             PackageManager::Pacman => &["-S", "--needed", "--noconfirm"],
@@ -126,12 +124,9 @@ impl PackageManager {
         };
         let as_root = self == PackageManager::Brew || nix::unistd::geteuid().is_root();
         let sudo = if as_root { None } else { Some("sudo") };
-        sudo.into_iter()
-            .chain([self.name()])
-            .chain(words.iter().copied())
-            .chain(packages.iter().copied())
-            .map(str::to_owned)
-            .collect()
+        let own = sudo.into_iter().chain([self.name()]);
+        let own = own.chain(words.iter().copied()).map(str::to_owned);
+        own.chain(packages.iter().cloned()).collect()
     }
 }
 
@@ -140,55 +135,36 @@ pub(super) const COMPLETE: &str = ".complete";
 
 /// The source of a toolchain that Prony installs for itself under `.prony/tools`.
 #[derive(Debug, PartialEq, Eq, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "snake_case")]
-pub enum PackageSource {
-    /// From a Python package, in a virtual environment of its own.
-    Python {
-        /// The package with its version, as pip takes it.
-        package: &'static str,
-        /// The program below `site-packages`.
-        program: &'static str,
-    },
-    /// From an npm package, in a folder of its own.
-    Npm {
-        /// The package with its version, as npm takes it.
-        package: &'static str,
-        /// The folder below `node_modules` with a folder for each variant of the program.
-        variants: &'static str,
-        /// The common start of the names of the variants that can run here.
-        prefix: &'static str,
-        /// The program below a variant.
-        program: &'static str,
-    },
+#[serde(deny_unknown_fields)]
+pub struct PackageSource {
+    pub installer: Installer,
+    /// The package with its version, as the installer takes it.
+    pub package: String,
+    /// The installed programs below the toolchain's folder, `*` as in a folder's name; Prony uses the first that runs.
+    pub programs: String,
+}
+
+prony_model::named! {
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+    #[serde(rename_all = "kebab-case")]
+    pub enum Installer {
+        /// Pip, in a virtual environment of the toolchain's own.
+        Python3 = "python3",
+        Npm = "npm",
+    }
 }
 
 impl PackageSource {
-    /// The package with its version.
-    pub fn package(&self) -> &'static str {
-        match self {
-            PackageSource::Python { package, .. } | PackageSource::Npm { package, .. } => package,
-        }
-    }
-
-    /// The system's program that fetches the package.
-    pub(crate) fn installer(&self) -> &'static str {
-        match self {
-            PackageSource::Python { .. } => "python3",
-            PackageSource::Npm { .. } => "npm",
-        }
-    }
-
-    /// The commands that install it into `folder`.
     pub fn commands(&self, folder: &Path) -> Vec<Vec<String>> {
-        let place = folder.to_string_lossy();
+        let (place, installer) = (folder.to_string_lossy(), self.installer.name());
         let pip = folder.join("bin/pip");
-        let commands: Vec<Vec<&str>> = match self {
-            PackageSource::Python { package, .. } => vec![
-                vec![self.installer(), "-m", "venv", &place],
-                vec![pip.to_str().unwrap_or("pip"), "install", package],
+        let commands: Vec<Vec<&str>> = match self.installer {
+            Installer::Python3 => vec![
+                vec![installer, "-m", "venv", &place],
+                vec![pip.to_str().unwrap_or("pip"), "install", &self.package],
             ],
-            PackageSource::Npm { package, .. } => vec![vec![
-                self.installer(),
+            Installer::Npm => vec![vec![
+                installer,
                 "install",
                 // The package's own scripts would move the program away.
                 "--ignore-scripts",
@@ -197,11 +173,11 @@ impl PackageSource {
                 "--no-fund",
                 "--prefix",
                 &place,
-                package,
+                &self.package,
             ]],
         };
+        let commands = commands.into_iter();
         commands
-            .into_iter()
             .map(|command| command.into_iter().map(str::to_owned).collect())
             .collect()
     }
@@ -218,11 +194,11 @@ mod tests {
             let is_complete = !tool.program.is_empty() && !tool.install.is_empty();
             assert!(is_complete, "{tool:?}");
             assert!(!names.contains(&tool.name), "{} appears twice", tool.name);
-            names.push(tool.name);
+            names.push(tool.name.clone());
             for ground in &tool.runs_on {
                 assert!(Toolchain::named(ground).is_some(), "{tool:?}");
             }
         }
-        assert!(!names.contains(&""));
+        assert!(names.iter().all(|name| !name.is_empty()));
     }
 }

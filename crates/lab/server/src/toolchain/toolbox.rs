@@ -1,36 +1,30 @@
 //! Finds installed toolchains.
 
 use std::cmp::Reverse;
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use prony_kernel::on_path;
 
 use super::found::{Found, environment};
-use super::need::{Need, Program, Tool, Version};
+use super::need::{Need, Version};
 use super::programs;
 use super::table::{PackageSource, Toolchain};
 use crate::{Layout, SupervisorProgram};
 
-/// A toolchain that is not installed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what} is missing; to install it: {install}")]
 pub struct Missing {
     /// What is missing, and what was found instead.
     pub what: String,
-    /// The command that installs it.
     pub install: String,
 }
 
-/// Whether a need can be met.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Availability {
-    /// It is met.
     Found(Found),
     /// Prony can install it for itself with [`Toolbox::provide`], like this.
     Obtainable(String),
-    /// The user must install it.
     Missing(Missing),
 }
 
@@ -39,9 +33,8 @@ pub enum Availability {
 pub struct Toolbox {
     pub(super) layout: Layout,
     pub(super) supervisor: SupervisorProgram,
-    /// What is known of each program, which is run once per toolchain that it may be. Programs of manifests run each
-    /// time, because two manifests may use different arguments.
-    known: Mutex<BTreeMap<(&'static str, PathBuf), Found>>,
+    /// What is known of each program, which is run once per toolchain that it may be.
+    known: Mutex<Vec<(PathBuf, Found)>>,
 }
 
 impl Toolbox {
@@ -58,26 +51,8 @@ impl Toolbox {
     ///
     /// Programs on `PATH` come first, then the newest in the usual folders, then those that Prony installed.
     pub fn find(&self, need: &Need) -> Availability {
-        match need.tool() {
-            Tool::Known(toolchain) => {
-                let found = self.all(toolchain).map(Ok);
-                self.first_that_meets(need, found)
-            }
-            Tool::Own(own) => {
-                let candidates = own.candidates().into_iter();
-                self.first_that_meets(need, candidates.map(|path| found_own(own, path)))
-            }
-        }
-    }
-
-    /// The first of these candidates that meets the need, or why none does.
-    fn first_that_meets(
-        &self,
-        need: &Need,
-        candidates: impl Iterator<Item = Result<Found, String>>,
-    ) -> Availability {
         let mut instead = None;
-        for candidate in candidates {
+        for candidate in self.all(need.tool()) {
             let why = match candidate {
                 Ok(found) => match shortfall(&found, need) {
                     None => return Availability::Found(found),
@@ -99,74 +74,85 @@ impl Toolbox {
 
     /// How Prony would install a toolchain that meets a need, if it can.
     fn obtainable(&self, need: &Need) -> Option<String> {
-        let toolchain = need.tool().known()?;
+        let toolchain = need.tool();
         let source = toolchain.source.as_ref()?;
         let pinned = pinned_version(source);
         let will_do = pinned.is_none_or(|version| need.met_by(&version));
-        (will_do && !on_path(source.installer()).is_empty()).then(|| {
+        (will_do && !on_path(source.installer.name()).is_empty()).then(|| {
             let folder = self.folder_of(toolchain);
             format!(
                 "Prony installs it in {} from {}",
                 folder.display(),
-                source.package()
+                source.package
             )
         })
     }
 
-    /// A tool of any version, if it is installed.
-    pub(super) fn any(&self, tool: &'static Toolchain) -> Option<(PathBuf, Option<Version>)> {
+    pub(super) fn any(&self, tool: &Arc<Toolchain>) -> Option<(PathBuf, Option<Version>)> {
         let on_path = programs::first(tool).into_iter();
         let path = on_path.chain(programs::usual(tool)).next()?;
-        let version = self.ask(&path, tool).map(|found| found.version);
+        let version = self.ask(&path, tool).ok().map(|found| found.version);
         Some((path, version))
     }
 
-    /// Where Prony installs a toolchain.
     pub(super) fn folder_of(&self, toolchain: &Toolchain) -> PathBuf {
-        self.layout.tools().join(toolchain.name)
+        self.layout.tools().join(&toolchain.name)
     }
 
-    /// Every installed one, in the order of preference, lazily: no program runs before its turn.
-    fn all(&self, toolchain: &'static Toolchain) -> impl Iterator<Item = Found> {
-        let ask = move |path: PathBuf| self.ask(&path, toolchain);
-        let on_path = programs::first(toolchain).into_iter().filter_map(ask);
+    /// Every installed one, in the order of preference, lazily: no program runs before its turn. `Err` says why a version
+    /// is unknown.
+    fn all<'a>(&'a self, tool: &'a Arc<Toolchain>) -> impl Iterator<Item = Result<Found, String>> {
+        let ask = move |path: PathBuf| self.ask(&path, tool);
+        let on_path = programs::first(tool).into_iter().map(ask);
         let newest_first = std::iter::once_with(move || {
-            let usual = programs::usual(toolchain).into_iter();
-            let mut usual: Vec<Found> = usual.filter_map(ask).collect();
-            usual.sort_by_key(|found| Reverse(found.version.clone()));
+            let usual = programs::usual(tool).into_iter();
+            let mut usual: Vec<_> = usual.map(ask).collect();
+            usual.sort_by_key(|found| {
+                Reverse(found.as_ref().ok().map(|found| found.version.clone()))
+            });
             usual
         });
-        let source = toolchain.source.as_ref();
-        let installed =
-            source.map(|source| programs::installed(source, &self.folder_of(toolchain)));
+        let source = tool.source.as_ref();
+        let installed = source.map(|source| programs::installed(source, &self.folder_of(tool)));
         on_path
             .chain(newest_first.flatten())
-            .chain(installed.into_iter().flatten().filter_map(ask))
+            .chain(installed.into_iter().flatten().map(ask))
     }
 
     /// What is known of a program. One that prints no version may be in the middle of its installation, so it is run
     /// again the next time.
-    fn ask(&self, program: &Path, tool: &'static Toolchain) -> Option<Found> {
+    fn ask(&self, program: &Path, tool: &Arc<Toolchain>) -> Result<Found, String> {
         let lock = || self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (tool.name, program.to_owned());
-        if let Some(known) = lock().get(&key) {
-            return Some(known.clone());
+        let is_it = |(path, found): &&(PathBuf, Found)| path == program && found.tool == *tool;
+        if let Some((_, known)) = lock().iter().find(is_it) {
+            return Ok(known.clone());
         }
         let env = environment(&self.grounds(tool));
+        let version = programs::version(program, tool, &env).ok_or_else(|| {
+            let command = match &tool.version_command[..] {
+                [] => format!("{} --version", tool.program),
+                words => words.join(" "),
+            };
+            let program = program.display();
+            format!("{program} is installed, but `{command}` prints no version")
+        })?;
         let found = Found {
-            tool: Tool::Known(tool),
-            version: programs::version(program, tool, &env)?,
+            tool: tool.clone(),
+            version,
             path: programs::itself(program, tool),
         };
-        lock().insert(key, found.clone());
-        Some(found)
+        lock().push((program.to_owned(), found.clone()));
+        Ok(found)
     }
 
     /// The toolchains that a program itself needs, as far as they are installed.
     fn grounds(&self, tool: &Toolchain) -> Vec<Found> {
-        let grounds = tool.runs_on.iter().copied().filter_map(Toolchain::named);
+        let grounds = tool
+            .runs_on
+            .iter()
+            .filter_map(|name| Toolchain::named(name));
         grounds
-            .filter_map(|ground| match self.find(&Need::any(ground)) {
+            .filter_map(|ground| match self.find(&Need::any(ground.clone())) {
                 Availability::Found(found) => Some(found),
                 _ => None,
             })
@@ -174,24 +160,6 @@ impl Toolbox {
     }
 }
 
-/// The program at `path`, which a manifest describes; or why its version is unknown.
-fn found_own(own: &Arc<Program>, path: PathBuf) -> Result<Found, String> {
-    let (program, arguments) = own.version_command_of(&path);
-    match programs::version_of_command(program, arguments) {
-        Some(version) => Ok(Found {
-            tool: Tool::Own(own.clone()),
-            version,
-            path,
-        }),
-        None => Err(format!(
-            "{} is installed, but `{}` prints no version",
-            path.display(),
-            own.version_command.join(" ")
-        )),
-    }
-}
-
-/// Why what was found does not meet the need, if it does not.
 fn shortfall(found: &Found, need: &Need) -> Option<String> {
     let lack = match (need.met_by(&found.version), found.lacks()) {
         (true, None) => return None,
@@ -202,9 +170,8 @@ fn shortfall(found: &Found, need: &Need) -> Option<String> {
     Some(format!("{path} is {}{lack}", found.version))
 }
 
-/// The full version that a package is pinned to, if it has one.
 fn pinned_version(source: &PackageSource) -> Option<Version> {
-    let (_, version) = source.package().rsplit_once(['=', '@'])?;
+    let (_, version) = source.package.rsplit_once(['=', '@'])?;
     Version::parse(version).filter(|_| version.contains('.'))
 }
 
@@ -213,6 +180,7 @@ mod tests {
     use super::super::table::Part;
     use super::*;
     use prony_testkit::processes::write_script;
+    use std::collections::BTreeMap;
     use std::fs;
 
     fn toolbox(root: &Path) -> Toolbox {
@@ -254,16 +222,16 @@ mod tests {
         }
         let folders = root.join("*/bin").to_str().unwrap().to_owned();
         Toolchain {
-            name: "made-up",
-            program,
-            usual_folders: vec![folders.leak()],
-            install: "it cannot be installed",
+            name: "made-up".to_owned(),
+            program: program.to_owned(),
+            usual_folders: vec![folders],
+            install: "it cannot be installed".to_owned(),
             ..Toolchain::default()
         }
     }
 
     fn find(root: &Path, toolchain: Toolchain) -> Availability {
-        toolbox(root).find(&Need::any(Box::leak(Box::new(toolchain))))
+        toolbox(root).find(&Need::any(Arc::new(toolchain)))
     }
 
     #[test]
@@ -280,8 +248,9 @@ mod tests {
             part,
             ..scripts(&root, "prony-made-up-tool", &versions)
         };
-        let part = |file| {
-            let folders = vec!["."];
+        let part = |file: &str| {
+            let file = file.to_owned();
+            let folders = vec![".".to_owned()];
             Some(Part { file, folders })
         };
         let found = |part| found(find(&root, tool(part))).path;
@@ -298,7 +267,7 @@ mod tests {
     fn a_version_on_path_is_preferred_to_newer_ones() {
         let folder = tempfile::tempdir().unwrap();
         let tool = Toolchain {
-            version_args: Some(vec!["-c", "echo 1.0"]),
+            version_command: words(&["sh", "-c", "echo 1.0"]),
             ..scripts(folder.path(), "sh", &[("newer", "99.0")])
         };
         let found = found(find(folder.path(), tool));
@@ -309,14 +278,14 @@ mod tests {
     fn one_program_can_be_two_toolchains() {
         let folder = tempfile::tempdir().unwrap();
         let toolbox = toolbox(folder.path());
-        let found = |name, script| {
+        let found = |name: &str, script: &str| {
             let tool = Toolchain {
-                name,
-                version_args: Some(vec!["-c", script]),
-                program: "sh",
+                name: name.to_owned(),
+                version_command: words(&["sh", "-c", script]),
+                program: "sh".to_owned(),
                 ..Toolchain::default()
             };
-            match toolbox.find(&Need::any(Box::leak(Box::new(tool)))) {
+            match toolbox.find(&Need::any(Arc::new(tool))) {
                 Availability::Found(found) => Some(found.version.to_string()),
                 _ => None,
             }
@@ -332,24 +301,24 @@ mod tests {
     fn a_program_runs_with_the_toolchains_that_it_needs() {
         let folder = tempfile::tempdir().unwrap();
         let tool = Toolchain {
-            runs_on: vec!["python"],
+            runs_on: words(&["python"]),
             ..Toolchain::default()
         };
         let grounds = toolbox(folder.path()).grounds(&tool);
-        assert_eq!(grounds[0].tool.name(), "python");
+        assert_eq!(grounds[0].tool.name, "python");
+    }
+
+    fn words(words: &[&str]) -> Vec<String> {
+        words.iter().map(|&word| word.to_owned()).collect()
     }
 
     /// The need of a program that only a manifest describes.
     fn own(program: &str, version_command: &[&str], least: &str) -> Need {
-        let program = Program {
-            program: program.to_owned(),
-            version_command: version_command
-                .iter()
-                .map(|&word| word.to_owned())
-                .collect(),
-            install: "make it".to_owned(),
-        };
-        Need::of_program(program, Version::parse(least))
+        let table = format!(
+            "need = {{ program = '{program}', version_command = {version_command:?}, least = '{least}', install = 'make it' }}"
+        );
+        let table: BTreeMap<String, Need> = toml::from_str(&table).unwrap();
+        table["need"].clone()
     }
 
     #[test]
@@ -359,7 +328,7 @@ mod tests {
         let command = ["sh", "-c", "echo shell 3.4.5"];
         let found = found(find(own("sh", &command, "3.4")));
         assert_eq!(found.version.to_string(), "3.4.5");
-        assert_eq!((found.tool.name(), found.lacks()), ("sh", None));
+        assert_eq!((&*found.tool.name, found.lacks()), ("sh", None));
         let Missing { what, install } = missing(find(own("sh", &command, "3.5")));
         let is_named = what.starts_with("sh >= 3.5 (/") && what.ends_with("is 3.4.5)");
         assert!(is_named, "{what}");

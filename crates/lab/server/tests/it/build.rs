@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicBool;
 
 use crate::support::{GO_ON, supervisor};
 use prony_server::{
-    BuildError, Built, Found, Freshness, Layout, Server, Tool, Toolchain, Version, build,
+    BuildError, Built, CommandError, Found, Freshness, Layout, Server, Toolchain, Version, build,
 };
 use prony_testkit::contains;
 use tempfile::TempDir;
@@ -39,8 +39,16 @@ impl Project {
         found: &[Found],
         reuse: Freshness,
     ) -> Result<Built, BuildError> {
-        let server = server.buildable().unwrap();
-        build(server, &self.layout, found, &supervisor(), reuse, &GO_ON)
+        let started = server.started().unwrap();
+        build(
+            server,
+            started,
+            &self.layout,
+            found,
+            &supervisor(),
+            reuse,
+            &GO_ON,
+        )
     }
 
     /// How many lines the builds have written to the file `times`.
@@ -72,7 +80,7 @@ run = ["{{out}}/server", "{{prony}}"]
 /// A toolchain as found: which one does not matter, because the scripts do not use it.
 fn tool(name: &str, version: &str) -> Found {
     Found {
-        tool: Tool::Known(Toolchain::named(name).unwrap()),
+        tool: Toolchain::named(name).unwrap().clone(),
         path: format!("/usr/bin/{name}").into(),
         version: Version::parse(version).unwrap(),
     }
@@ -133,7 +141,7 @@ fn a_failed_build_reports_its_last_lines_and_is_tried_again() {
     let one = project.server(script, "");
     for _ in 0..2 {
         match project.build(&one).unwrap_err() {
-            BuildError::Failed { exit, tail, .. } => {
+            BuildError::Command(CommandError::Failed { exit, tail, .. }) => {
                 assert_eq!(exit.to_string(), "ended with exit code 4");
                 let is_end = tail.starts_with("line 32\n") && tail.ends_with("line 50\nbroken");
                 assert!(is_end, "{tail}");
@@ -156,9 +164,18 @@ fn a_missing_artefact_is_reported_with_its_name() {
 fn a_build_can_be_interrupted() {
     let project = Project::new();
     let one = project.server("sleep 600", "");
-    let (server, interrupt) = (one.buildable().unwrap(), AtomicBool::new(true));
+    let (started, interrupt) = (one.started().unwrap(), AtomicBool::new(true));
     let (supervisor, reuse) = (supervisor(), Freshness::IfUnchanged);
-    let error = build(server, &project.layout, &[], &supervisor, reuse, &interrupt).unwrap_err();
+    let error = build(
+        &one,
+        started,
+        &project.layout,
+        &[],
+        &supervisor,
+        reuse,
+        &interrupt,
+    )
+    .unwrap_err();
     assert!(matches!(error, BuildError::Interrupted), "{error}");
 }
 
@@ -220,13 +237,13 @@ fn build_and_run_get_the_home_of_a_toolchain_that_has_one() {
     fs::create_dir_all(&bin).unwrap();
     fs::write(bin.join("prony-made-up-tool"), "").unwrap();
     let toolchain = Toolchain {
-        name: "made-up",
-        program: "prony-made-up-tool",
-        home_variable: Some("MADE_UP_HOME"),
+        name: "made-up".to_owned(),
+        program: "prony-made-up-tool".to_owned(),
+        home_variable: Some("MADE_UP_HOME".to_owned()),
         ..Toolchain::default()
     };
     let found = [Found {
-        tool: Tool::Known(Box::leak(Box::new(toolchain))),
+        tool: toolchain.into(),
         path: bin.join("prony-made-up-tool"),
         version: Version::parse("1.0").unwrap(),
     }];

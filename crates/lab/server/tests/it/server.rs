@@ -13,8 +13,8 @@ use nix::sys::signal::Signal;
 use prony_kernel::allowed_cpus;
 use prony_model::CpuAssignment;
 use prony_server::{
-    BringUpError, Certificate, Exit, FreePorts, Launch, Layout, NotReady, Placeholder, PortSource,
-    Probe, RunningServer, Sampler, StartError, TreeUsage, Word, bring_up, wait_ready,
+    BringUpError, Certificate, Exit, Launch, Layout, NotReady, Placeholder, Probe, RunningServer,
+    Sampler, StartError, TreeUsage, Word, bring_up, free_port, wait_ready,
 };
 use prony_testkit::connections::refusing;
 use prony_testkit::contains;
@@ -33,7 +33,7 @@ fn read(folder: &Path, name: &str) -> String {
 
 /// Starts a server, which need not respond.
 fn start(folder: &Path, run: &[&str]) -> RunningServer {
-    RunningServer::start(&built(folder, run), &launch(folder), &mut FreePorts).unwrap()
+    RunningServer::start(&built(folder, run), &launch(folder), &mut free_port).unwrap()
 }
 
 /// Why a server did not become ready.
@@ -52,7 +52,7 @@ fn a_server_gets_its_variables_becomes_ready_and_logs_lines() {
     let mut launch = launch(folder.path());
     launch.cpus = vec![allowed_cpus().unwrap()[0]];
     let (mut server, ready) =
-        bring_up(&built, &launch, &mut FreePorts, &mut probe, LONG, &GO_ON).unwrap();
+        bring_up(&built, &launch, &mut free_port, &mut probe, LONG, &GO_ON).unwrap();
     assert!(ready.startup_ns > 0 && u128::from(ready.startup_ns) < LONG.as_nanos());
     let env = read(folder.path(), "env");
     let port = server.address().port();
@@ -69,7 +69,7 @@ fn a_server_gets_its_variables_becomes_ready_and_logs_lines() {
     assert_eq!(server.exited(), None);
     assert_eq!(server.stop(LONG), Exit::Signal(15));
     assert_eq!(server.log_lines().unwrap(), lines + 5);
-    assert!(server.usage().is_err(), "nothing is left to sample");
+    assert!(server.tree().usage().is_err(), "nothing is left to sample");
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn a_server_that_is_to_speak_tls_gets_the_certificate() {
         certificate: Some(certificate.clone()),
         ..launch(folder.path())
     };
-    let mut server = RunningServer::start(&built, &launch, &mut FreePorts).unwrap();
+    let mut server = RunningServer::start(&built, &launch, &mut free_port).unwrap();
     assert_eq!(server.exits_within(LONG), Some(Exit::Code(0)));
     let log = read(folder.path(), "server.log");
     let Certificate { certificate, key } = certificate;
@@ -198,7 +198,7 @@ fn a_command_gets_its_address_and_a_temporary_folder() {
     };
     let mut tmps = Vec::new();
     for is_stopped in [true, false] {
-        let mut server = RunningServer::start(&built, &launch, &mut FreePorts).unwrap();
+        let mut server = RunningServer::start(&built, &launch, &mut free_port).unwrap();
         let tmp = tmp(&mut server);
         if is_stopped {
             server.stop(LONG);
@@ -218,7 +218,7 @@ fn a_server_that_responds_wrongly_is_reported_with_the_response() {
         Probe::Wrong(_) => Probe::Right,
         other => other,
     };
-    let up = bring_up(&built, &launch, &mut FreePorts, &mut any, LONG, &GO_ON);
+    let up = bring_up(&built, &launch, &mut free_port, &mut any, LONG, &GO_ON);
     let (mut server, _) = up.unwrap();
     // A later one may be right, for two seconds; not here, because the time is over.
     let error = wait_ready(&mut server, &mut probe, Duration::ZERO, &GO_ON).unwrap_err();
@@ -238,7 +238,7 @@ fn an_interrupt_ends_the_wait() {
 fn a_missing_program_is_an_error_of_the_start() {
     let folder = tempfile::tempdir().unwrap();
     let built = built(folder.path(), &["./no-server"]);
-    let error = RunningServer::start(&built, &launch(folder.path()), &mut FreePorts).unwrap_err();
+    let error = RunningServer::start(&built, &launch(folder.path()), &mut free_port).unwrap_err();
     assert!(matches!(error, StartError::Spawn(_)), "{error}");
     contains(&error.to_string(), "./no-server");
 }
@@ -254,7 +254,7 @@ fn with_taken_port(times: usize) -> (Result<RunningServer, BringUpError>, u16) {
         if count <= times {
             Ok(taken)
         } else {
-            FreePorts.next_port(host)
+            free_port(host)
         }
     };
     let mut refuse_taken = |address: SocketAddr| {
@@ -345,12 +345,12 @@ fn the_cost_of_a_forking_server_is_that_of_its_tree() {
     let folder = tempfile::tempdir().unwrap();
     let (server, sampler) = sampled(folder.path(), FORKING, Duration::from_millis(10));
     let cpu_s = |usage: TreeUsage| usage.cpu_user_s + usage.cpu_system_s;
-    let before = server.usage().unwrap();
+    let before = server.tree().usage().unwrap();
     assert_eq!(before.processes, 3);
     std::fs::write(folder.path().join("burn"), "").unwrap();
     // The child uses CPU time, and so does an orphan whose parent does not wait for it.
     until("both to have used CPU time", || {
-        let usage = server.usage().ok()?;
+        let usage = server.tree().usage().ok()?;
         let burnt = cpu_s(usage) - cpu_s(before) >= 0.36;
         (burnt && usage.processes == 3 && folder.path().join("burnt").exists()).then_some(())
     });
@@ -415,7 +415,7 @@ fn the_memory_of_a_single_process_is_its_peak() {
     let cost = sampler.finish(1.0).unwrap().server;
     assert_eq!(cost.processes, 1);
     assert!(cost.peak_memory_bytes > 64 * 1024 * 1024, "{cost:?}");
-    let now = server.usage().unwrap().resident_bytes;
+    let now = server.tree().usage().unwrap().resident_bytes;
     assert!(now < cost.peak_memory_bytes, "the peak is over: {now}");
     let grown = cost.peak_memory_bytes - cost.memory_before_bytes.unwrap();
     assert_eq!(grown, 0, "the peak was before the load");

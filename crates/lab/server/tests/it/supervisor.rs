@@ -7,10 +7,10 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::support::{GO_ON, LONG, ids_in, is_alive, send, stubborn, supervisor, until};
+use crate::support::{LONG, ids_in, is_alive, send, stubborn, supervisor, until};
 use nix::sys::signal::Signal;
 use prony_kernel::{allowed_cpus, monotonic_ns};
-use prony_server::{Exit, RunError, SpawnError, Supervised, SupervisorProgram, Task};
+use prony_server::{CommandError, Exit, SpawnError, Supervised, SupervisorProgram, Task};
 use prony_testkit::contains;
 
 fn task(folder: &Path, command: &[&str]) -> Task {
@@ -29,7 +29,7 @@ fn spawn(folder: &Path, command: &[&str]) -> Supervised {
 }
 
 fn run(task: &Task) -> Exit {
-    supervisor().run(task, &GO_ON).unwrap()
+    supervisor().spawn(task).unwrap().wait(LONG).unwrap()
 }
 
 fn log(folder: &Path) -> String {
@@ -174,11 +174,11 @@ fn an_interrupt_ends_a_run() {
     let task = task(folder.path(), &["sh", "-c", "echo $$ > pids; sleep 600"]);
     let interrupt = AtomicBool::new(false);
     std::thread::scope(|scope| {
-        let run = scope.spawn(|| supervisor().run(&task, &interrupt));
+        let run = scope.spawn(|| supervisor().run(&task, 1, &interrupt));
         let pid = ids_in(&folder.path().join("pids"), 1)[0];
         interrupt.store(true, Ordering::Relaxed);
         let error = run.join().unwrap().unwrap_err();
-        assert!(matches!(error, RunError::Interrupted), "{error}");
+        assert!(matches!(error, CommandError::Interrupted), "{error}");
         assert!(!is_alive(pid));
     });
 }

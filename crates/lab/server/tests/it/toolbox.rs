@@ -2,23 +2,26 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::sync::Arc;
 
 use crate::support::{GO_ON, supervisor};
-use prony_server::{Availability, Layout, Need, PackageSource, ProvideError, Toolbox, Toolchain};
+use prony_server::{
+    Availability, Installer, Layout, Need, PackageSource, ProvideError, Toolbox, Toolchain,
+};
 
 /// A toolchain that no machine has, installed from the package at `package`.
-fn toolchain(package: &Path) -> &'static Toolchain {
-    let package = package.to_str().unwrap().to_owned();
-    Box::leak(Box::new(Toolchain {
-        name: "made-up",
-        program: "prony-made-up-tool",
-        install: "it cannot be installed",
-        source: Some(PackageSource::Python {
-            package: package.leak(),
-            program: "made_up/tool",
+fn toolchain(package: &Path) -> Arc<Toolchain> {
+    Arc::new(Toolchain {
+        name: "made-up".to_owned(),
+        program: "prony-made-up-tool".to_owned(),
+        install: "it cannot be installed".to_owned(),
+        source: Some(PackageSource {
+            installer: Installer::Python3,
+            package: package.to_str().unwrap().to_owned(),
+            programs: "lib/python3*/site-packages/made_up/tool".to_owned(),
         }),
         ..Toolchain::default()
-    }))
+    })
 }
 
 /// Writes a wheel with a program that prints its version.

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::Path;
 
 use prony_server::{
-    Layout, MANIFEST_FILE, Origin, PROJECT_FILE, Placeholder, Recipe, Server, ServerError, Started,
-    Word,
+    Described, Layout, MANIFEST_FILE, Origin, PROJECT_FILE, Placeholder, Recipe, Server,
+    ServerError, Started, Word,
 };
 
 use crate::project::Project;
@@ -194,7 +194,7 @@ impl WantedRevision<'_> {
         );
         let manifest = self.server.manifest.clone();
         let recipe = self.started.recipe.clone();
-        let server = Server::of_project(id, folder, manifest, recipe);
+        let server = Server::of_project(id, folder, manifest, Described::Started(recipe));
         Ok(server.map_err(|error| of_revision(&error))?)
     }
 }

@@ -13,7 +13,6 @@ use serde_json::Value;
 pub(super) use self::program_folder::{Candidate, id_of_folder, is_other, name_of, sources, text};
 use self::program_folder::{ProgramFolder, entries_in, id_of};
 
-/// The most candidates that are looked at.
 const MOST: usize = 8;
 /// How many folders below the project's own may have a program, and how many folders are looked at.
 const DEEPEST: usize = 3;
@@ -130,29 +129,24 @@ fn rust(place: &ProgramFolder<'_>) -> Vec<Candidate> {
     }
     let command = ["cargo", "metadata", "--no-deps", "--format-version", "1"];
     let metadata = printed(place.folder, &command);
-    let metadata: Option<Value> = metadata.and_then(|text| serde_json::from_str(&text).ok());
-    let packages = metadata.as_ref().and_then(|all| all["packages"].as_array());
-    let targets = packages.into_iter().flatten();
-    let targets = targets.filter_map(|package| package["targets"].as_array());
-    let is_program = |target: &&Value| {
-        let kinds = target["kind"].as_array();
-        kinds.is_some_and(|kinds| kinds.iter().any(|kind| kind == "bin"))
-    };
-    let programs = targets.flatten().filter(is_program);
+    let metadata: Value = metadata
+        .and_then(|text| serde_json::from_str(&text).ok())
+        .unwrap_or_default();
+    let each = |value: &Value| value.as_array().cloned().unwrap_or_default();
+    let packages = each(&metadata["packages"]).into_iter();
+    let targets = packages.flat_map(|package| each(&package["targets"]));
+    let programs = targets.filter(|target| each(&target["kind"]).contains(&"bin".into()));
     programs
-        .filter_map(|target| target["name"].as_str())
+        .filter_map(|target| Some(target["name"].as_str()?.to_owned()))
         .map(|name| Candidate {
-            id: id_of(name),
-            found_by: "Cargo.toml".to_owned(),
-            language: "Rust",
+            id: id_of(&name),
             build: vec![format!("cargo build --release --bin {name}")],
             run: format!("{{cargo_target}}/release/{name}"),
-            ..Candidate::default()
+            ..place.candidate("Cargo.toml", "Rust")
         })
         .collect()
 }
 
-/// The main packages of the module.
 fn go(place: &ProgramFolder<'_>) -> Vec<Candidate> {
     if !place.has("go.mod") {
         return Vec::new();
@@ -183,9 +177,7 @@ fn go(place: &ProgramFolder<'_>) -> Vec<Candidate> {
                 build: vec![format!("go build -o {{out}}/{id} {package}")],
                 run: format!("{{out}}/{id}"),
                 id,
-                found_by: "go.mod".to_owned(),
-                language: "Go",
-                ..Candidate::default()
+                ..place.candidate("go.mod", "Go")
             })
         })
         .collect()
@@ -206,12 +198,9 @@ fn ruby(place: &ProgramFolder<'_>) -> Vec<Candidate> {
         "bundle exec rackup --host {host} --port {port}"
     };
     vec![Candidate {
-        id: id_of_folder(place.folder),
-        found_by: "Gemfile".to_owned(),
-        language: "Ruby",
         build: vec!["bundle install --quiet".to_owned()],
         run: run.to_owned(),
-        ..Candidate::default()
+        ..place.candidate("Gemfile", "Ruby")
     }]
 }
 

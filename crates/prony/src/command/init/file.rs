@@ -10,21 +10,24 @@ use super::observe::Observed;
 /// A longer body is expected by its size alone.
 const LONGEST_TEXT: usize = 2048;
 
-/// A server to describe.
 #[derive(Clone)]
 pub(super) enum FoundServer {
-    /// A program that Prony starts.
     Program(Candidate),
-    /// A server that already runs.
     Running { id: String, url: ServerUrl },
 }
 
 impl FoundServer {
-    /// Its name in `prony.toml`.
     pub(super) fn id(&self) -> &str {
         match self {
             Self::Program(candidate) => &candidate.id,
             Self::Running { id, .. } => id,
+        }
+    }
+
+    pub(super) fn described(self, observed: Vec<Observed>) -> DescribedServer {
+        DescribedServer {
+            found_server: self,
+            observed,
         }
     }
 
@@ -74,12 +77,10 @@ struct Workload<'a> {
     is_over_tls: bool,
     /// Whether the servers write the same JSON differently.
     is_json: bool,
-    /// Their ids.
     servers: Vec<&'a str>,
 }
 
 impl Workload<'_> {
-    /// Whether this is the same request and response.
     fn is_also(&self, other: &Observed, is_over_tls: bool) -> bool {
         let one = self.observed;
         is_over_tls == self.is_over_tls
@@ -124,7 +125,6 @@ fn workloads(servers: &[DescribedServer]) -> Vec<Workload<'_>> {
     workloads
 }
 
-/// The text of the file for these servers.
 pub(super) fn text(servers: &[DescribedServer]) -> String {
     let mut text = HEADING.to_owned();
     let workloads = workloads(servers);
@@ -297,21 +297,10 @@ fn workload_table(id: &str, workload: &Workload<'_>) -> String {
     text
 }
 
-/// As a TOML string on one line.
+/// As a TOML string on one line: what JSON escapes, TOML writes alike, but it allows no delete character either.
 fn quoted(text: &str) -> String {
-    let mut quoted = String::from("\"");
-    for c in text.chars() {
-        match c {
-            '"' => quoted += "\\\"",
-            '\\' => quoted += "\\\\",
-            '\n' => quoted += "\\n",
-            '\t' => quoted += "\\t",
-            '\r' => quoted += "\\r",
-            c if c.is_control() => quoted += &format!("\\u{:04X}", u32::from(c)),
-            c => quoted.push(c),
-        }
-    }
-    quoted + "\""
+    let quoted = serde_json::Value::from(text).to_string();
+    quoted.replace('\u{7f}', "\\u007F")
 }
 
 #[cfg(test)]

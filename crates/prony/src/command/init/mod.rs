@@ -84,7 +84,6 @@ pub(super) struct Arguments {
     building: BuildFlags,
 }
 
-/// Looks, asks, observes and writes.
 pub(super) fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     let folder = project.unwrap_or(Path::new(".")).canonicalize();
     let folder = folder.map_err(|error| usage(format!("cannot open the folder: {error}")))?;
@@ -111,7 +110,6 @@ pub(super) fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     Ok(said(&path, &described))
 }
 
-/// Says what was written and what to do next.
 fn said(path: &Path, described: &[DescribedServer]) -> ExitCode {
     let responds = described.iter().any(|one| !one.observed.is_empty());
     outln!("written  {}", path.display());
@@ -238,7 +236,6 @@ fn ask(question: &str) -> io::Result<String> {
     Ok(reply.trim().to_owned())
 }
 
-/// Tries servers.
 struct Observer<'a> {
     layout: Layout,
     arguments: &'a Arguments,
@@ -261,10 +258,7 @@ impl Observer<'_> {
                 break;
             }
             match self.observe_with_help(&found_server, paths)? {
-                Ok(observed) => described.push(DescribedServer {
-                    found_server,
-                    observed,
-                }),
+                Ok(observed) => described.push(found_server.described(observed)),
                 Err(NotObserved::WrongScheme(wrong)) => {
                     let right = wrong.right_url();
                     return Err(usage(format!("{wrong}; use --url {right}")));
@@ -287,15 +281,8 @@ impl Observer<'_> {
             .into());
         }
         if described.is_empty() {
-            described.extend(
-                silent
-                    .into_iter()
-                    .next()
-                    .map(|found_server| DescribedServer {
-                        found_server,
-                        observed: Vec::new(),
-                    }),
-            );
+            let first = silent.into_iter().take(1);
+            described.extend(first.map(|server| server.described(Vec::new())));
         }
         Ok(described)
     }
@@ -329,10 +316,7 @@ impl Observer<'_> {
         found_server: &FoundServer,
         paths: &[String],
     ) -> Result<Vec<Observed>, NotObserved> {
-        let alone = [DescribedServer {
-            found_server: found_server.clone(),
-            observed: Vec::new(),
-        }];
+        let alone = [found_server.clone().described(Vec::new())];
         let path = self.layout.root().join(PROJECT_FILE);
         let file = ProjectFile::of(&path, &file::text(&alone), &Workloads::default());
         let file = file.map_err(|error| error.to_string())?;

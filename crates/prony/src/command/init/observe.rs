@@ -9,7 +9,7 @@ use prony_present::words;
 use prony_run::run::{
     Access, OutsideProcess, Target, Testbed, WrongScheme, is_unavailable, prepare,
 };
-use prony_server::{Built, FreePorts, Outside, Probe, Server, bring_up};
+use prony_server::{Built, Outside, Probe, Server, bring_up, free_port};
 use prony_traffic::{HttpUrl, RequestError, RequestParts, Response, UrlError};
 
 use super::routes;
@@ -17,7 +17,6 @@ use crate::view::run_progress;
 
 /// The least time for a first response, even if the server took nearly all of its time to listen.
 const LEAST_TIME: Duration = Duration::from_secs(1);
-/// How long the server's end may take.
 const STOP_TIME: Duration = Duration::from_secs(2);
 /// How often each path is requested, to see what stays the same.
 const REQUESTS: usize = 3;
@@ -34,15 +33,12 @@ const USUAL_PATHS: [&str; 8] = [
     "/index.html",
 ];
 
-/// Why there is nothing to write about a server.
 pub(super) enum NotObserved {
-    /// Its URL has the wrong scheme.
     WrongScheme(WrongScheme),
     /// It has none of the paths that Prony tried.
     NoPath(String),
     /// It needs longer than a flag allows, or a program that is missing.
     Unfit(String),
-    /// Any other reason.
     Because(String),
 }
 
@@ -57,7 +53,6 @@ impl<T: Into<String>> From<T> for NotObserved {
 pub(super) struct Observed {
     pub(crate) path: String,
     pub(crate) status: u16,
-    /// The media type, without parameters.
     pub(crate) content_type: Option<String>,
     /// The body, if it was the same each time.
     pub(crate) body: Option<Vec<u8>>,
@@ -85,13 +80,11 @@ impl Observed {
     }
 }
 
-/// What to request of a server.
 pub(super) struct WantedPaths<'a> {
     /// These paths, or else the first one that it has: of the usual ones, and of the routes in its sources.
     pub(crate) paths: &'a [String],
     /// How long each response but the first may take.
     pub(crate) timeout: Duration,
-    /// The folder of its sources.
     pub(crate) sources: &'a Path,
 }
 
@@ -167,7 +160,8 @@ fn observe_started(
         let path = path.and_then(|path| request(&target, path, 1, wanted.timeout).ok());
         let responses = path.map_or(first, |(responses, _)| responses);
         // Once the time is over, another path may be available.
-        if is_starting(&responses) && !left.is_zero() {
+        let is_starting = responses.iter().any(|one| is_unavailable(one.status));
+        if is_starting && !left.is_zero() {
             Probe::Unavailable("the server is not available".to_owned())
         } else {
             Probe::Right
@@ -176,7 +170,7 @@ fn observe_started(
     let started = bring_up(
         built,
         &launch,
-        &mut FreePorts,
+        &mut free_port,
         &mut probe,
         testbed.ready_timeout,
         &testbed.interrupt,
@@ -188,13 +182,6 @@ fn observe_started(
         running.logs().discard();
     }
     observed
-}
-
-/// Whether the server says that it is not available, as one may that still starts.
-fn is_starting(responses: &[Response]) -> bool {
-    responses
-        .iter()
-        .any(|response| is_unavailable(response.status))
 }
 
 impl WantedPaths<'_> {

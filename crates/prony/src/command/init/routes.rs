@@ -9,7 +9,6 @@ const MOST_PATHS: usize = 24;
 const MOST_FILES: usize = 400;
 const DEEPEST: usize = 6;
 
-/// The languages in which routes are looked for.
 const EXTENSIONS: [&str; 15] = [
     "cjs", "cs", "go", "java", "js", "jsx", "kt", "mjs", "php", "py", "rb", "rs", "scala", "ts",
     "tsx",
@@ -48,7 +47,6 @@ fn in_text(text: &str) -> impl Iterator<Item = &str> {
     paths.filter(|path| is_path(path))
 }
 
-/// Whether a text is a path without parameters.
 fn is_path(text: &str) -> bool {
     let is_letter = |c: char| c.is_ascii_alphanumeric() || "/-_.~".contains(c);
     text.len() > 1

@@ -24,7 +24,7 @@ use std::process::ExitCode;
 use prony_kernel::ThrottleMeter;
 use prony_load::Endpoint;
 use prony_model::objective::{Objectives, judge};
-use prony_server::LocalServer;
+use prony_server::ProcessTree;
 
 use self::advice::advice;
 pub(super) use self::arguments::Arguments;
@@ -94,7 +94,7 @@ fn measure(
     output: &OutputArguments,
     required: Option<Objectives>,
     mut server: Option<ReadyServer>,
-    watched: Option<LocalServer>,
+    watched: Option<ProcessTree>,
     outlets: Outlets,
     files: [Option<ResultFile>; 7],
 ) -> Outcome {
@@ -151,10 +151,10 @@ fn measure(
 }
 
 /// Watches the CPU quotas of the server, if it runs on this machine and its processes are visible.
-fn server_quota(endpoint: &Endpoint, named: Option<&LocalServer>) -> Option<ThrottleMeter> {
+fn server_quota(endpoint: &Endpoint, named: Option<&ProcessTree>) -> Option<ThrottleMeter> {
     match (named, endpoint) {
         (Some(server), _) => Some(server.quota()),
-        (None, Endpoint::Tcp(address)) => Some(LocalServer::at(*address)?.quota()),
+        (None, Endpoint::Tcp(address)) => Some(ProcessTree::at(*address).ok()?.quota()),
         (None, Endpoint::Unix(_)) => None,
     }
 }

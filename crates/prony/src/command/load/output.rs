@@ -8,7 +8,7 @@ use clap::Args;
 use prony_load::{Recording, Records};
 use prony_model::objective::{Judged, is_missed};
 use prony_model::{Ended, LatencyHistogram, LoadResult};
-use prony_server::LocalServer;
+use prony_server::ProcessTree;
 use prony_store::{write_chrome_trace, write_hgrm, write_hlog};
 use serde::Serialize;
 
@@ -55,11 +55,11 @@ pub(super) struct OutputArguments {
 
 impl OutputArguments {
     /// The process that the user names as the server.
-    pub(super) fn server(&self) -> Result<Option<LocalServer>, Box<dyn Error>> {
+    pub(super) fn server(&self) -> Result<Option<ProcessTree>, Box<dyn Error>> {
         let Some(pid) = self.pid else {
             return Ok(None);
         };
-        match LocalServer::of_process(pid) {
+        match ProcessTree::of_process(pid) {
             None => Err(usage(format!("--pid {pid}: there is no such process"))),
             found => Ok(found),
         }

@@ -13,8 +13,8 @@ pub(crate) use prony_testkit::until;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use prony_server::{
-    BringUpError, Built, FreePorts, Launch, Placeholder, Probe, RunningServer, SupervisorProgram,
-    Word, bring_up,
+    BringUpError, Built, Launch, Placeholder, Probe, RunningServer, SupervisorProgram, Word,
+    bring_up, free_port,
 };
 
 /// Far longer than anything here takes unless there is a fault.
@@ -110,7 +110,7 @@ pub(crate) fn ready(built: &Built, folder: &Path) -> RunningServer {
 
 pub(crate) fn try_ready(built: &Built, folder: &Path) -> Result<RunningServer, BringUpError> {
     let launch = launch(folder);
-    let ready = bring_up(built, &launch, &mut FreePorts, &mut probe, LONG, &GO_ON);
+    let ready = bring_up(built, &launch, &mut free_port, &mut probe, LONG, &GO_ON);
     ready.map(|(server, _)| server)
 }
 

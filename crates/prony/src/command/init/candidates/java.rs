@@ -35,13 +35,11 @@ fn maven(place: &ProgramFolder<'_>) -> Vec<Candidate> {
     let build = format!("{maven} --quiet package -DskipTests");
     let candidate = |id: String, build: String, archives: &str, text: &str| Candidate {
         id,
-        found_by: "pom.xml".to_owned(),
-        language: "Java",
         needs: vec![need],
         build: vec![build],
         run: run_archive(archives),
         env: environment(text),
-        ..Candidate::default()
+        ..place.candidate("pom.xml", "Java")
     };
     let modules = elements(&pom, "module");
     if modules.is_empty() {
@@ -93,22 +91,19 @@ fn gradle_program(place: &ProgramFolder<'_>, module: &str) -> Option<Candidate> 
         "" => task.to_owned(),
         module => format!(":{module}:{task}"),
     };
-    Some(Candidate {
-        id: match module {
-            "" => id_of_folder(place.folder),
-            module => id_of(module),
-        },
-        found_by: path.trim_start_matches("./").to_owned(),
-        language: "Java",
+    let mut candidate = Candidate {
         needs: vec![need],
         build: vec![format!("{gradle} --quiet {task}")],
         run,
         env: environment(&text),
-        ..Candidate::default()
-    })
+        ..place.candidate(path.trim_start_matches("./"), "Java")
+    };
+    if !module.is_empty() {
+        candidate.id = id_of(module);
+    }
+    Some(candidate)
 }
 
-/// A file of Gradle in either of its languages.
 fn gradle_file(place: &ProgramFolder<'_>, name: &str) -> Option<SourceFile> {
     let mut files = ["gradle", "gradle.kts"]
         .map(|kind| format!("{name}.{kind}"))
@@ -162,7 +157,6 @@ fn is_spring(text: &str) -> bool {
         .any(|name| text.contains(name))
 }
 
-/// Whether a build file of Gradle applies the plugin `application`.
 fn is_application(text: &str) -> bool {
     let applied = [
         "id 'application'",
@@ -183,7 +177,6 @@ fn environment(text: &str) -> Vec<(&'static str, &'static str)> {
     }
 }
 
-/// The texts of all elements of that name.
 fn elements<'a>(xml: &'a str, name: &str) -> Vec<&'a str> {
     let (start, end) = (format!("<{name}>"), format!("</{name}>"));
     let after = xml.split(&start).skip(1);

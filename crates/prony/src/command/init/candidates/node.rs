@@ -11,7 +11,6 @@ const PNPM_WORKSPACE: &str = "pnpm-workspace.yaml";
 /// What only a shell understands.
 const FOR_A_SHELL: [char; 8] = ['&', '|', ';', '<', '>', '$', '`', '*'];
 
-/// A package manager.
 #[derive(Debug, PartialEq, Eq)]
 struct Manager {
     name: &'static str,
@@ -63,7 +62,6 @@ const NPM: Manager = Manager {
 };
 
 impl Manager {
-    /// The command that runs a script of the package.
     fn script(&self, script: &str) -> String {
         format!("{} run {script}", self.name)
     }
@@ -101,14 +99,12 @@ pub(super) fn candidates(place: &ProgramFolder<'_>) -> Vec<Candidate> {
         .map_or_else(|| id_of_folder(place.folder), id_of);
     vec![Candidate {
         id,
-        found_by: PACKAGE.to_owned(),
-        language: "JavaScript",
         needs: manager.need.filter(|_| is_needed).into_iter().collect(),
         // Those of the folder itself are sources.
         inputs: lock.filter(|lock| lock.contains('/')).into_iter().collect(),
         build,
         run,
-        ..Candidate::default()
+        ..place.candidate(PACKAGE, "JavaScript")
     }]
 }
 
@@ -167,7 +163,6 @@ fn manager(place: &ProgramFolder<'_>, package: &Value) -> (&'static Manager, Opt
     (variant_of(manager, root), Some(lock))
 }
 
-/// The lockfiles of a folder, each with its manager.
 fn locks_in(folder: &Path) -> Vec<(&'static Manager, &'static str)> {
     let all = MANAGERS.into_iter();
     let all = all.flat_map(|manager| manager.locks.iter().map(move |lock| (manager, *lock)));
@@ -175,7 +170,6 @@ fn locks_in(folder: &Path) -> Vec<(&'static Manager, &'static str)> {
         .collect()
 }
 
-/// Whether a folder is the root of a workspace.
 fn is_workspace(folder: &Path) -> bool {
     folder.join(PNPM_WORKSPACE).is_file()
         || package_in(folder).is_some_and(|package| !package["workspaces"].is_null())

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// The most bytes that are read of a file.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// How many folders above may be the root of a workspace.
@@ -29,7 +28,6 @@ const OTHER_FOLDERS: [&str; 12] = [
 /// A program that may be a server, and how to build and run it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Candidate {
-    /// Its name in `prony.toml`.
     pub(crate) id: String,
     /// What it was found by: `apps/api/package.json`.
     pub(crate) found_by: String,
@@ -38,9 +36,7 @@ pub(crate) struct Candidate {
     pub(crate) folder: String,
     /// What its build needs, as values of TOML.
     pub(crate) needs: Vec<&'static str>,
-    /// What its build reads outside its folder.
     pub(crate) inputs: Vec<String>,
-    /// Commands, as text.
     pub(crate) build: Vec<String>,
     pub(crate) run: String,
     /// Variables beside `HOST` and `PORT`.
@@ -53,7 +49,6 @@ pub(super) struct SourceFile {
     pub(super) text: String,
 }
 
-/// A folder that may have a program.
 pub(super) struct ProgramFolder<'a> {
     pub(super) folder: &'a Path,
     /// Whether it is a folder below the project's own, which also has libraries.
@@ -61,13 +56,22 @@ pub(super) struct ProgramFolder<'a> {
 }
 
 impl ProgramFolder<'_> {
-    /// The text of a file, if there is one that is not too large.
     pub(super) fn text(&self, file: &str) -> Option<String> {
         text(&self.folder.join(file))
     }
 
     pub(super) fn has(&self, file: &str) -> bool {
         self.folder.join(file).is_file()
+    }
+
+    /// A program of this folder, named after it, that this file describes.
+    pub(super) fn candidate(&self, found_by: &str, language: &'static str) -> Candidate {
+        Candidate {
+            id: id_of_folder(self.folder),
+            found_by: found_by.to_owned(),
+            language,
+            ..Candidate::default()
+        }
     }
 
     /// The nearest folder from here upwards that `is_it`, and the path to it: `../..`.
@@ -108,7 +112,6 @@ pub(super) fn entries_in(folder: &Path) -> Entries {
     Entries { folders, files }
 }
 
-/// The last part of a path.
 pub(crate) fn name_of(path: &Path) -> Cow<'_, str> {
     path.file_name().unwrap_or_default().to_string_lossy()
 }
@@ -131,12 +134,10 @@ pub(super) fn id_of(name: &str) -> String {
     }
 }
 
-/// The name of a folder as an id.
 pub(crate) fn id_of_folder(folder: &Path) -> String {
     id_of(&name_of(folder))
 }
 
-/// The text of a file that is not too large.
 pub(crate) fn text(file: &Path) -> Option<String> {
     let is_small = fs::metadata(file).is_ok_and(|data| data.is_file() && data.len() <= MOST_BYTES);
     let text = is_small.then(|| fs::read_to_string(file).ok()).flatten()?;

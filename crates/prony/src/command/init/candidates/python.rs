@@ -9,7 +9,6 @@ use super::program_folder::{
 /// What a program without any file that describes it was found by.
 pub(super) const PLAIN: &str = "a Python file";
 
-/// The most Python files that are read.
 const MOST_FILES: usize = 200;
 
 /// The applications of common frameworks, or else a program that uses a server of the standard library.
@@ -159,12 +158,10 @@ fn has_package(place: &ProgramFolder<'_>, table: &toml::Value) -> bool {
             .any(|folder| place.folder.join(folder).is_dir())
 }
 
-/// The value at a path such as `tool.poetry.name`.
 fn at<'a>(table: &'a toml::Value, path: &str) -> Option<&'a toml::Value> {
     path.split('.').try_fold(table, |table, key| table.get(key))
 }
 
-/// Whether the list or table at a path has packages.
 fn needs_packages(table: &toml::Value, path: &str) -> bool {
     match at(table, path) {
         Some(toml::Value::Array(packages)) => !packages.is_empty(),
@@ -173,7 +170,6 @@ fn needs_packages(table: &toml::Value, path: &str) -> bool {
     }
 }
 
-/// The Python files of the project up to two folders below.
 fn python_files(root: &Path) -> Vec<SourceFile> {
     // A folder with files that describe it is a project of its own.
     let is_own = |folder: &Path| !FILES.iter().any(|file| folder.join(file).is_file());
