@@ -25,6 +25,7 @@ mod curves;
 mod dot;
 mod history;
 mod labels;
+mod marks;
 mod panels;
 mod rows;
 mod scale;
@@ -80,7 +81,6 @@ impl Axis {
     }
 }
 
-/// A finished chart.
 #[derive(Clone, Debug)]
 pub struct Chart {
     title: String,
@@ -167,12 +167,10 @@ impl Chart {
     }
 }
 
-/// The height of a line of the heading.
 const HEADING: f64 = 18.0;
 /// About how many characters fit in a line of a narrow chart's heading, and of its smaller text.
 const HEADING_LETTERS: usize = 46;
 const NOTE_LETTERS: usize = 62;
-/// The height of a line of smaller text.
 const NOTE: f64 = 15.0;
 
 /// The heading of a narrow chart: the title in one or two lines.
@@ -187,7 +185,6 @@ fn heading_lines(title: &str) -> Vec<String> {
     }
 }
 
-/// Draws a narrow chart's heading at the top.
 fn heading(lines: &[String], left: f64) -> Markup {
     html! {
         @for (i, line) in lines.iter().enumerate() {
@@ -196,7 +193,6 @@ fn heading(lines: &[String], left: f64) -> Markup {
     }
 }
 
-/// The lines of smaller text that a note takes.
 fn note_lines(note: &str) -> Vec<String> {
     let lines = wrapped(note, NOTE_LETTERS).into_iter();
     lines.filter(|line| !line.is_empty()).collect()

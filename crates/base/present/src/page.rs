@@ -38,7 +38,6 @@ fn style() -> String {
 
 #[derive(Clone, Debug, Default)]
 pub struct Page {
-    /// The pages above this one, the topmost first.
     pub trail: Vec<Link>,
     /// A few words above the title, such as the suite.
     pub kicker: String,
@@ -58,11 +57,8 @@ pub struct Section {
     pub id: String,
     /// A few words above the title.
     pub kicker: String,
-    /// The title; without one the section has no heading.
     pub title: String,
-    /// A line below the title.
     pub lead: String,
-    /// The content.
     pub blocks: Vec<Block>,
     /// What a page filters the section by.
     pub facets: Vec<Facet>,
@@ -70,20 +66,16 @@ pub struct Section {
     pub folds: bool,
 }
 
-/// A link to another page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Link {
-    /// Its words.
     pub text: String,
     /// Where it leads, relative to the page.
     pub href: String,
 }
 
-/// An element of a section.
 #[derive(Clone, Debug)]
 pub enum Block {
     Heading(String),
-    /// A paragraph.
     Text(String),
     /// A paragraph in smaller letters, for what belongs to a table.
     Caption(String),
@@ -91,18 +83,14 @@ pub enum Block {
     Callout(Weight, String),
     /// A list. An item's text before its first `: ` is its term.
     List(Vec<String>),
-    /// Names and their values.
     Facts(Vec<(&'static str, String)>),
     Table(Table),
     /// A table whose rows open, and what each then shows. Only pages show that.
     OpenTable(Table, Vec<Vec<Block>>),
-    /// Links to other pages.
     Links(Vec<Link>),
-    /// Charts side by side.
     Charts(Vec<Figure>),
     /// Small curves with their words. Only pages draw them; every medium has the words.
     Sparks(Vec<Spark>),
-    /// Preformatted lines.
     Code(String),
     /// Content that a page folds away under a title.
     Fold(String, Vec<Block>),
@@ -118,7 +106,6 @@ pub struct Embedded {
     pub document: String,
 }
 
-/// A chart with the name of its file.
 #[derive(Clone, Debug)]
 pub struct Figure {
     /// The name of its file, and its id in a page.
@@ -130,7 +117,6 @@ pub struct Figure {
 const MOST_LAID_OUT: usize = 10;
 
 impl Page {
-    /// A page of these sections alone.
     pub fn of(sections: Vec<Section>) -> Self {
         Self {
             sections,
@@ -261,7 +247,6 @@ impl Page {
 }
 
 impl Section {
-    /// A section with this anchor, title and content.
     pub fn of(id: impl Into<String>, title: impl Into<String>, blocks: Vec<Block>) -> Self {
         Self {
             id: id.into(),
@@ -276,7 +261,6 @@ impl Section {
         Some(Self::of(id, title, vec![Block::list(items)?]))
     }
 
-    /// Sets the line below the title.
     #[must_use]
     pub fn lead(mut self, lead: impl Into<String>) -> Self {
         self.lead = lead.into();
@@ -301,7 +285,6 @@ fn blocks_html(blocks: &[Block], ids: &mut Ids) -> Markup {
 }
 
 impl Block {
-    /// A list; `None` if it is empty.
     pub fn list(items: Vec<String>) -> Option<Self> {
         (!items.is_empty()).then_some(Self::List(items))
     }
@@ -469,7 +452,6 @@ fn heading(title: &str, lead: &str, width: usize, paint: Paint) -> Vec<String> {
         .collect()
 }
 
-/// The parts with empty lines between them.
 fn paragraphs(parts: &[String]) -> String {
     let parts = parts.iter().map(|part| part.trim_end());
     let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();

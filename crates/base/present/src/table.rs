@@ -31,7 +31,6 @@ use std::borrow::Cow;
 
 use crate::number;
 
-/// A column of tables whose rows show a `T`.
 pub struct Column<T> {
     head: Head,
     cell: fn(&T) -> Cell,
@@ -55,7 +54,6 @@ pub struct Head {
 }
 
 impl Head {
-    /// A column of words.
     pub const fn words(title: &'static str) -> Self {
         Self {
             title: Cow::Borrowed(title),
@@ -76,14 +74,12 @@ impl Head {
         }
     }
 
-    /// Sets the tooltip of the title.
     #[must_use]
     pub fn hint(mut self, hint: &'static str) -> Self {
         self.hint = hint;
         self
     }
 
-    /// Sets the drop priority.
     #[must_use]
     pub fn drop(mut self, drop: u8) -> Self {
         self.drop = drop;
@@ -97,14 +93,12 @@ impl<T> Column<T> {
         Self { head, cell }
     }
 
-    /// A column of figures.
     pub const fn figure(title: &'static str, cell: fn(&T) -> Cell) -> Self {
         let mut head = Head::words(title);
         head.is_words = false;
         Self { head, cell }
     }
 
-    /// Sets the tooltip of the title.
     #[must_use]
     pub const fn hint(mut self, hint: &'static str) -> Self {
         self.head.hint = hint;
@@ -132,7 +126,6 @@ pub struct Cell {
     pub text: String,
     /// A detail in smaller letters: an interval, a framework.
     pub detail: String,
-    /// A rank.
     pub badge: Option<Badge>,
     /// A bar of this length: a share (0 to 1) of the longest.
     pub bar: Option<f64>,
@@ -164,7 +157,6 @@ pub struct Badge {
     pub text: String,
     /// Whether the range includes the first rank.
     pub is_first: bool,
-    /// A tooltip.
     pub hint: String,
 }
 
@@ -191,21 +183,18 @@ impl Cell {
         figure.map_or_else(Self::default, |figure| Self::text(shown(figure)))
     }
 
-    /// Sets what a page sorts it by.
     #[must_use]
     pub fn order(mut self, order: impl Into<Option<f64>>) -> Self {
         self.order = order.into();
         self
     }
 
-    /// Sets what a page shows on hover or tap.
     #[must_use]
     pub fn tip(mut self, tip: impl Into<String>) -> Self {
         self.tip = tip.into();
         self
     }
 
-    /// Sets the colour in a terminal.
     #[must_use]
     pub fn colour(mut self, colour: impl Into<Option<Colour>>) -> Self {
         self.colour = colour.into();
@@ -221,7 +210,6 @@ impl Cell {
         self
     }
 
-    /// Whether the cell is blank.
     pub fn is_empty(&self) -> bool {
         self.text.is_empty() && self.badge.is_none()
     }
@@ -240,10 +228,8 @@ impl Cell {
 /// The standing of a row among the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
-    /// An ordinary row.
     #[default]
     Plain,
-    /// A leading row.
     Leading,
     /// A row that is not comparable with the others.
     Aside,
@@ -252,14 +238,11 @@ pub enum Tone {
 /// A remark on a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flag {
-    /// A few words.
     pub text: String,
-    /// Its importance.
     pub weight: Weight,
 }
 
 impl Flag {
-    /// A remark of this importance.
     pub fn of(weight: Weight, text: String) -> Self {
         Self { text, weight }
     }
@@ -268,22 +251,18 @@ impl Flag {
 /// How important a remark is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
-    /// Something is wrong.
     Bad,
     /// The figures need care.
     Warning,
-    /// For information.
     Note,
 }
 
 /// A row: its cells, and how it is shown.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
-    /// Its standing among the others.
     pub tone: Tone,
     /// Whether a line separates it from the row above.
     pub begins_group: bool,
-    /// Remarks.
     pub flags: Vec<Flag>,
     /// The cells, one for each column; fewer if `absent` gives a reason.
     pub cells: Vec<Cell>,
@@ -294,7 +273,6 @@ pub struct Row {
 }
 
 impl Row {
-    /// A row of these cells.
     pub fn of(cells: impl IntoIterator<Item = Cell>) -> Self {
         Self {
             cells: cells.into_iter().collect(),
@@ -311,28 +289,24 @@ impl Row {
         }
     }
 
-    /// Sets its standing among the others.
     #[must_use]
     pub fn tone(mut self, tone: Tone) -> Self {
         self.tone = tone;
         self
     }
 
-    /// Sets whether a line separates it from the row above.
     #[must_use]
     pub fn begins_group(mut self, begins: bool) -> Self {
         self.begins_group = begins;
         self
     }
 
-    /// Sets why its remaining cells are missing.
     #[must_use]
     pub fn absent(mut self, why: impl Into<Option<String>>) -> Self {
         self.absent = why.into();
         self
     }
 
-    /// Sets what a page filters it by.
     #[must_use]
     pub fn facets(mut self, facets: Vec<Facet>) -> Self {
         self.facets = facets;
@@ -350,7 +324,6 @@ pub struct Facet {
 }
 
 impl Facet {
-    /// A property and its value.
     pub fn of(name: &'static str, value: impl Into<String>) -> Self {
         let value = value.into();
         Self { name, value }
@@ -362,7 +335,6 @@ impl Facet {
 pub struct Table {
     /// A caption, if the heading above the table does not say what it shows.
     pub caption: String,
-    /// Its columns.
     pub heads: Vec<Head>,
     pub rows: Vec<Row>,
     /// Whether Markdown shows every column, because each was chosen by name.
@@ -370,7 +342,6 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table of these columns and rows.
     pub fn with(
         heads: impl IntoIterator<Item = Head>,
         rows: impl IntoIterator<Item = Row>,
@@ -389,7 +360,6 @@ impl Table {
         self
     }
 
-    /// Sets its caption.
     #[must_use]
     pub fn caption(mut self, caption: impl Into<String>) -> Self {
         self.caption = caption.into();

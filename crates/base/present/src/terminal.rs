@@ -29,7 +29,6 @@ impl Paint {
         self.with("1", text)
     }
 
-    /// Dimmed.
     pub(crate) fn dim(self, text: &str) -> String {
         self.with("2", text)
     }
@@ -38,7 +37,6 @@ impl Paint {
         self.with("33", text)
     }
 
-    /// As an error.
     pub fn bad(self, text: &str) -> String {
         self.with("31", text)
     }

@@ -33,7 +33,6 @@ pub fn list<T: AsRef<str>>(words: &[T]) -> String {
     }
 }
 
-/// Words put together.
 pub trait Joined: Iterator {
     /// All words with a separator between them.
     fn joined(self, separator: &str) -> String
@@ -72,7 +71,6 @@ pub fn command_line(words: &[String]) -> String {
     quoted.joined(" ")
 }
 
-/// Capitalizes the first letter.
 pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string());

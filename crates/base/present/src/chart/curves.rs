@@ -17,7 +17,6 @@ pub enum Frame {
     Narrow,
 }
 
-/// The edges of the plot.
 struct Plot {
     left: f64,
     right: f64,
@@ -33,9 +32,7 @@ const WIDE: Plot = Plot {
     bottom: 350.0,
     width: 760.0,
 };
-/// The height of a wide chart.
 const HEIGHT: f64 = 420.0;
-/// How high the plot of a narrow chart is.
 const NARROW_HEIGHT: f64 = 190.0;
 /// How many columns a legend has, and how many letters fit in an entry.
 const LEGEND_COLUMNS: usize = 2;
@@ -50,16 +47,12 @@ pub struct CurveChart {
     pub subtitle: String,
     /// The text alternative.
     pub description: String,
-    /// Its size.
     pub frame: Frame,
-    /// The horizontal axis.
     pub x: Axis,
-    /// The vertical axis.
     pub y: Axis,
     pub curves: Vec<Curve>,
     /// Marked values of the vertical axis.
     pub levels: Vec<Level>,
-    /// A marked interval of the horizontal axis.
     pub band: Option<Band>,
     /// A named value, marked on the horizontal axis.
     pub point: Option<(f64, String)>,
@@ -70,18 +63,15 @@ pub struct CurveChart {
 pub struct Curve {
     pub name: String,
     pub style: Line,
-    /// Its points, from left to right.
     pub points: Vec<(f64, f64)>,
 }
 
-/// The style of a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Line {
     /// Of a percentile, with a dot at each point.
     Measured(Dot),
     /// The nth of several, told apart by colour and dashes.
     Nth(usize),
-    /// Not comparable with the others.
     Grey,
 }
 
@@ -105,7 +95,6 @@ impl Line {
 /// A marked value of the vertical axis.
 #[derive(Clone, Debug)]
 pub struct Level {
-    /// The value.
     pub at: f64,
     pub name: String,
 }
@@ -113,7 +102,6 @@ pub struct Level {
 /// A marked value of the horizontal axis with its interval.
 #[derive(Clone, Debug)]
 pub struct Band {
-    /// The value.
     pub at: f64,
     pub interval: Option<(f64, f64)>,
     pub name: String,
@@ -241,7 +229,6 @@ impl CurveChart {
         }
     }
 
-    /// The curves by the lines of the legend.
     fn legend_lines(&self) -> Vec<&[Curve]> {
         match self.frame {
             Frame::Wide => Vec::new(),

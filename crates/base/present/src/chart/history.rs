@@ -24,11 +24,9 @@ const LINE_LETTERS: usize = 58;
 /// How far apart the names of dates must be.
 const DATE_WIDTH: f64 = 72.0;
 
-/// A figure over several runs.
 #[derive(Clone, Debug, Default)]
 pub struct HistoryChart {
     pub title: String,
-    /// A line below the title.
     pub subtitle: String,
     /// The text alternative.
     pub description: String,
@@ -38,12 +36,10 @@ pub struct HistoryChart {
     pub points: Vec<HistoryPoint>,
 }
 
-/// One run in a [`HistoryChart`].
 #[derive(Clone, Debug, Default)]
 pub struct HistoryPoint {
     /// Its date, as the axis shows it.
     pub date: String,
-    /// The figure.
     pub value: f64,
     pub interval: Option<(f64, f64)>,
     /// Whether the figure needs care: a lower bound, or of a run that did not complete.
@@ -171,7 +167,6 @@ impl HistoryChart {
         }
     }
 
-    /// What the marks that occur mean.
     fn legend(&self) -> Markup {
         let has = |mark: fn(&HistoryPoint) -> bool| self.points.iter().any(mark);
         let y = LEGEND;
@@ -204,7 +199,6 @@ impl HistoryChart {
     }
 }
 
-/// A triangle that points up, around a point.
 fn triangle(x: f64, y: f64) -> String {
     let (left, right) = (tenth(x - 4.5), tenth(x + 4.5));
     format!("M{left} {}L{x} {}L{right} {}Z", y + 4.0, y - 4.0, y + 4.0)

@@ -13,7 +13,6 @@ pub struct Scale {
 /// How far a linear scale extends beyond the largest figure.
 const HEADROOM: f64 = 1.04;
 
-/// The most ticks that fit on a logarithmic scale.
 const MOST_LOG_TICKS: usize = 6;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -58,12 +57,10 @@ impl Scale {
         }
     }
 
-    /// Its high end.
     pub fn high(&self) -> f64 {
         self.high
     }
 
-    /// Whether it starts at 0.
     pub fn starts_at_zero(&self) -> bool {
         self.low == 0.0
     }
@@ -194,7 +191,6 @@ impl Scale {
         }
     }
 
-    /// Whether it is logarithmic.
     pub(crate) fn is_log(&self) -> bool {
         self.kind == Kind::Log
     }

@@ -3,8 +3,8 @@
 use maud::{Markup, html};
 
 use super::labels::{Area, LabelPosition, positions};
-use super::{Axis, Chart, HEADING, NOTE, NOTE_LETTERS, heading, heading_lines, notes, tenth};
-use crate::terminal::wrapped;
+use super::marks::{Circle, Marks};
+use super::{Axis, Chart, HEADING, NOTE, heading, heading_lines, note_lines, notes, tenth};
 use crate::words::plural;
 
 const WIDTH: f64 = 360.0;
@@ -16,13 +16,11 @@ const HEIGHT: f64 = 220.0;
 const MARGIN: f64 = 8.0;
 const RADIUS: f64 = 4.0;
 
-/// A point for each server over two axes.
 #[derive(Clone, Debug, Default)]
 pub struct ScatterChart {
     pub title: String,
     /// The text alternative.
     pub description: String,
-    /// The horizontal axis.
     pub x: Axis,
     /// The vertical axis; its title is above it.
     pub y: Axis,
@@ -30,13 +28,10 @@ pub struct ScatterChart {
     pub points: Vec<ScatterPoint>,
 }
 
-/// A point with its interval.
 #[derive(Clone, Debug, Default)]
 pub struct ScatterPoint {
     pub name: String,
-    /// The horizontal value.
     pub x: f64,
-    /// The vertical value.
     pub y: f64,
     /// The interval of the vertical value.
     pub interval: Option<(f64, f64)>,
@@ -53,13 +48,10 @@ impl ScatterChart {
         let unnamed = placed.iter().filter(|place| place.is_none()).count();
         let said = match unnamed {
             0 => Vec::new(),
-            n => wrapped(
-                &format!(
-                    "{} without a name, for lack of room: point at one, or see the table.",
-                    plural(n, "server")
-                ),
-                NOTE_LETTERS,
-            ),
+            n => note_lines(&format!(
+                "{} without a name, for lack of room: point at one, or see the table.",
+                plural(n, "server")
+            )),
         };
         let body = html! {
             (heading(&heading_of, EDGE))
@@ -81,16 +73,10 @@ impl ScatterChart {
     }
 
     fn placed(&self, top: f64, bottom: f64) -> Vec<Option<LabelPosition>> {
-        let points: Vec<(f64, f64)> = self
-            .points
-            .iter()
-            .map(|point| self.at(point.x, point.y, top, bottom))
-            .collect();
-        let names: Vec<&str> = self
-            .points
-            .iter()
-            .map(|point| point.name.as_str())
-            .collect();
+        let points = self.points.iter();
+        let (points, names): (Vec<_>, Vec<_>) = points
+            .map(|point| (self.at(point.x, point.y, top, bottom), point.name.as_str()))
+            .unzip();
         let dots = points.iter().map(|point| Area::around(*point, RADIUS));
         let whiskers = self.points.iter().filter_map(|point| {
             let (low, high) = point.interval?;
@@ -140,38 +126,32 @@ impl ScatterChart {
         }
     }
 
-    /// The points: one path for all of a style, and a circle for each that needs a tip.
     fn marks(&self, placed: &[Option<LabelPosition>], top: f64, bottom: f64) -> Markup {
-        let (mut whiskers, mut grey_whiskers, mut dots) =
-            (String::new(), String::new(), String::new());
-        let mut circles: Vec<(f64, f64, &ScatterPoint, bool)> = Vec::new();
+        let mut marks = Marks::in_order(&["whisker grey", "whisker", "dots point"]);
         for (point, place) in self.points.iter().zip(placed) {
             let (x, y) = self.at(point.x, point.y, top, bottom);
             if let Some((low, high)) = point.interval {
                 let (_, low) = self.at(point.x, low, top, bottom);
                 let (_, high) = self.at(point.x, high, top, bottom);
-                let whiskers = if point.is_grey {
-                    &mut grey_whiskers
+                let whisker = if point.is_grey {
+                    "whisker grey"
                 } else {
-                    &mut whiskers
+                    "whisker"
                 };
-                *whiskers += &format!("M{x} {low}V{high}");
+                marks.add(whisker, &format!("M{x} {low}V{high}"));
             }
-            match (point.is_grey, place) {
-                (false, Some(_)) => dots += &format!("M{x} {y}h0"),
-                _ => circles.push((x, y, point, place.is_none())),
+            if !point.is_grey && place.is_some() {
+                marks.dot("dots point", (x, y));
+                continue;
             }
+            marks.circles.push(Circle {
+                class: if point.is_grey { "dot grey" } else { "dot" },
+                at: (x, y),
+                radius: 3.5,
+                tip: place.is_none().then(|| point.name.clone()),
+            });
         }
-        html! {
-            @if !grey_whiskers.is_empty() { path class="whisker grey" d=(grey_whiskers) {} }
-            @if !whiskers.is_empty() { path class="whisker" d=(whiskers) {} }
-            @if !dots.is_empty() { path class="dots point" d=(dots) {} }
-            @for (x, y, point, has_tip) in circles {
-                circle class={ "dot" @if point.is_grey { " grey" } } cx=(x) cy=(y) r="3.5" {
-                    @if has_tip { title { (point.name) } }
-                }
-            }
-        }
+        marks.draw()
     }
 
     fn names(&self, placed: &[Option<LabelPosition>]) -> Markup {

@@ -30,12 +30,10 @@ pub(crate) struct Ids {
 }
 
 impl Ids {
-    /// Enters the section with this anchor.
     pub(crate) fn enter(&mut self, section: &str) {
         section.clone_into(&mut self.section);
     }
 
-    /// An anchor for each row.
     pub(crate) fn of_rows(&mut self, table: &Table) -> Vec<String> {
         let name = table.name();
         let names = table.rows.iter().map(|row| row.cells.get(name));

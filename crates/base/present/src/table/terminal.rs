@@ -6,7 +6,6 @@ use crate::terminal::{Paint, cut, cut_middle, wrapped};
 const GAP: usize = 2;
 /// Words are cut to this length, or to a third of the width if that is more, so that figures keep their room.
 const MOST_LETTERS: usize = 28;
-/// The indentation of a row's flags.
 const INDENT: usize = 4;
 /// Names are not cut to fewer letters for the sake of the other columns.
 const LEAST_LETTERS: usize = 12;
@@ -205,7 +204,6 @@ impl Head {
     }
 }
 
-/// The width of columns side by side.
 fn whole_width<'s>(columns: impl IntoIterator<Item = &'s Set>) -> usize {
     let widths = columns.into_iter().map(|column| column.width + GAP);
     widths.sum::<usize>().saturating_sub(GAP)
