@@ -180,11 +180,11 @@ impl FleetPlan {
             self.limits(),
             interrupt,
             &mut |replied, agents| {
-                line.move_to(replied as f64 / agents as f64);
-                line.show(&[waiting(replied, agents)]);
+                let share = replied as f64 / agents as f64;
+                line.show(&[waiting(replied, agents)], Some(share));
             },
         );
-        line.finish();
+        drop(line);
         let fleet = fleet?;
         let agents = Agents {
             on: self.on().to_owned(),

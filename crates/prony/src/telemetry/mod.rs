@@ -14,8 +14,8 @@ use prony_live::telemetry::{Figures, LoadResource};
 use prony_load::{LoadPlan, Progress};
 
 use self::listener::Listener;
-pub(crate) use self::pusher::LastPush;
-use self::pusher::{Pusher, Receiver};
+pub(crate) use self::pusher::Pusher;
+use self::pusher::Receiver;
 use self::shared::Shared;
 use crate::exit::usage;
 
@@ -110,7 +110,7 @@ impl Telemetry {
     }
 
     /// Closes the listener, and lets the last figures be pushed.
-    pub(crate) fn end(self) -> Option<LastPush> {
+    pub(crate) fn end(self) -> Option<Pusher> {
         drop(self.listener);
         self.pusher.map(Pusher::end)
     }

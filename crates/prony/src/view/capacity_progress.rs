@@ -95,20 +95,15 @@ impl CapacityProgress {
 
     pub(super) fn show_at(&self, progress: &Progress, now: Instant) {
         let [p50, p99] = [progress.p50_ns, progress.p99_ns].map(|ns| number::duration(ns as f64));
-        let figures = if progress.measuring && progress.ok > 0 {
-            [format!("p50 {p50}"), format!("p99 {p99}")]
+        let mut parts = vec![self.doing.clone()];
+        if progress.measuring && progress.ok > 0 {
+            parts.extend([format!("p50 {p50}"), format!("p99 {p99}")]);
         } else {
-            ["warming up".into(), String::new()]
-        };
-        let [first, second] = figures;
-        self.line.show(&[self.doing.clone(), first, second]);
+            parts.push("warming up".into());
+        }
         let elapsed = now - self.since;
-        self.line.move_to(elapsed.as_secs_f64() / self.budget_s);
-    }
-
-    /// Clears the live line.
-    pub(crate) fn finish(self) {
-        self.line.finish();
+        let share = elapsed.as_secs_f64() / self.budget_s;
+        self.line.show(&parts, Some(share));
     }
 
     fn tries(&self, planned: &Planned) -> String {

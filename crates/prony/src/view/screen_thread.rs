@@ -70,7 +70,6 @@ pub(crate) struct ScreenSettings<Update> {
 pub(crate) struct ScreenThread<Update> {
     updates: Option<Sender<Update>>,
     thread: Option<JoinHandle<()>>,
-    /// Lines that are printed when the screen is gone.
     kept: RefCell<Vec<String>>,
 }
 
@@ -109,27 +108,18 @@ impl<Update> ScreenThread<Update> {
     pub(crate) fn keep(&self, line: &str) {
         self.kept.borrow_mut().push(line.to_owned());
     }
-
-    /// Closes the screen and prints the lines that stay.
-    pub(crate) fn close(mut self) {
-        self.stop();
-    }
-
-    fn stop(&mut self) {
-        drop(self.updates.take());
-        if let Some(thread) = self.thread.take() {
-            join_within(thread, PATIENCE);
-            for line in self.kept.take() {
-                errln!("{line}");
-            }
-        }
-    }
 }
 
 impl<Update> Drop for ScreenThread<Update> {
-    /// Also if what it shows ends with an error.
+    /// Closes the screen and prints the lines that stay, also if what it shows ends with an error.
     fn drop(&mut self) {
-        self.stop();
+        drop(self.updates.take());
+        if let Some(thread) = self.thread.take() {
+            join_within(thread, PATIENCE);
+        }
+        for line in self.kept.take() {
+            errln!("{line}");
+        }
     }
 }
 
@@ -145,7 +135,6 @@ fn join_within(thread: JoinHandle<()>, patience: Duration) {
     let _ = thread.join();
 }
 
-/// A screen on its terminal.
 struct Shown<V: View> {
     screen: Screen<V>,
     session: Session,

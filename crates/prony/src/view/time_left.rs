@@ -26,7 +26,6 @@ const ENOUGH_TRIALS: u32 = 4;
 #[derive(Default)]
 pub(super) struct TimeLeft {
     measures: Vec<Measure>,
-    /// The remaining trials.
     trials: Vec<CellId>,
     known: BTreeMap<CellId, Known>,
     /// The first trials of the measure's servers, which are those with a search.
@@ -127,7 +126,6 @@ impl TimeLeft {
         }
     }
 
-    /// One more trial will run.
     pub(super) fn expect(&mut self, trial: CellId) {
         self.trials.push(trial);
         self.planned += 1;

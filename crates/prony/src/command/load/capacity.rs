@@ -142,7 +142,7 @@ pub(super) fn run(arguments: &CapacityArguments, search: Search<'_>) -> Outcome 
         progress.borrow_mut().show_event(&event);
     });
     let advice = engine.advice;
-    progress.into_inner().finish();
+    drop(progress.into_inner());
     let found = found.map_err(|error| match advice {
         Some(advice) => format!("{error}; {advice}").into(),
         None => Box::<dyn Error>::from(error),

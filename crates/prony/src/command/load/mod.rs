@@ -45,7 +45,7 @@ use crate::arguments;
 use crate::exit::{FAILURE, INTERRUPTED, MISSED, Outcome, interrupt_on_signals, usage};
 use crate::fleet::{FleetFlags, FleetPlan, Loads};
 use crate::result_file::{self, ResultFile};
-use crate::telemetry::{LastPush, TelemetryFlags};
+use crate::telemetry::{Pusher, TelemetryFlags};
 use crate::tls::{Offered, TlsFlags};
 use crate::view::load_summary::{self, Shown};
 use crate::view::load_view::{LoadView, ShownLoad, cpus_beside};
@@ -381,7 +381,7 @@ pub(super) fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         view.show(progress, loads.silent());
     };
     let loaded = loads.run_recording(&described.plan, recording, &interrupt, show);
-    view.finish();
+    drop(view);
     let last_push = telemetry.end();
     let (mut result, recorded) = loaded?;
     if let (Some(timeline), Some(intervals)) = (&mut result.timeline, &recorded.intervals) {
@@ -407,7 +407,7 @@ pub(super) fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
     result_file::show(&load_summary::text(&result, &shown, width()), &files);
     let written = write(files, &result, &recorded, &shown);
     // Last, because a user who does not want to wait for it presses Ctrl-C.
-    if let Some(warning) = last_push.and_then(LastPush::wait) {
+    if let Some(warning) = last_push.and_then(Pusher::wait) {
         errln!("{warning}");
     }
     written?;

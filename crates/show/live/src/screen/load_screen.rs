@@ -26,7 +26,9 @@ use self::columns::TimeColumns;
 use self::heat_map::{Density, LABELS};
 use self::history::RECENT_S;
 use self::rows::{Panel, rows};
-use crate::screen::view::{Look, Screen, View};
+use crate::screen::view::{self, Screen, View};
+
+type Look<'m> = view::Look<'m, LoadModel>;
 
 pub type LoadScreen = Screen<LoadPanels>;
 
@@ -57,47 +59,33 @@ impl LoadPanels {
         frame: &mut Frame<'_>,
         panel: Panel,
         area: Rect,
-        model: &LoadModel,
-        look: &Look,
+        look: &Look<'_>,
         columns: &TimeColumns,
     ) {
-        let (styles, at) = (&look.styles, look.at);
-        match panel {
-            Panel::Title => head::title(frame, area, model, at, styles),
-            Panel::Load => {
-                let load = cut(&model.outline.load, usize::from(area.width));
-                let load = Line::styled(load, styles.soft());
-                frame.render_widget(load, area);
+        let (model, styles) = (look.model, look.styles);
+        let width = usize::from(area.width);
+        let text: Text<'_> = match panel {
+            Panel::Title => return head::title(frame, area, look),
+            Panel::Load => Line::styled(cut(&model.outline.load, width), styles.soft()).into(),
+            Panel::Progress => head::progress(look, area.width).into(),
+            Panel::Space => return,
+            Panel::Rate => figures::rate(look).into(),
+            Panel::Flows => figures::flows(look).into(),
+            Panel::Chart => rate_chart::bars(look, columns, area.height).into(),
+            Panel::Percentiles if area.height == 1 => {
+                figures::short_percentiles(model, width).into()
             }
-            Panel::Progress => head::progress(frame, area, model, at, styles),
-            Panel::Space => {}
-            Panel::Rate => frame.render_widget(figures::rate(model, styles), area),
-            Panel::Flows => frame.render_widget(figures::flows(model, styles), area),
-            Panel::Chart => rate_chart::draw(frame, area, model, columns, styles),
-            Panel::Percentiles => {
-                let lines = match area.height {
-                    1 => vec![figures::short_percentiles(model, usize::from(area.width))],
-                    _ => figures::percentiles(model, styles),
-                };
-                frame.render_widget(Text::from(lines), area);
-            }
-            Panel::Map => heat_map::draw(frame, area, model, columns, self.density, styles),
-            Panel::Errors => {
-                let lines = figures::errors(model, usize::from(area.width), styles);
-                frame.render_widget(Text::from(lines), area);
-            }
-            Panel::Generator => frame.render_widget(figures::generator(model, styles), area),
-            Panel::Server => {
-                let line = model.server.map(|used| figures::server(&used, styles));
-                frame.render_widget(line.unwrap_or_default(), area);
-            }
+            Panel::Percentiles => figures::percentiles(look).into(),
+            Panel::Map => heat_map::lines(look, columns, self.density, area.height).into(),
+            Panel::Errors => figures::errors(look, width).into(),
+            Panel::Generator => figures::generator(look).into(),
+            Panel::Server => figures::server(look).into(),
             Panel::Silent => {
-                let line = model.silent.as_deref();
-                let line = line.map(|agent| figures::silent(agent, styles));
-                frame.render_widget(line.unwrap_or_default(), area);
+                Line::styled(model.silent.clone().unwrap_or_default(), styles.warning()).into()
             }
-            Panel::Keys => frame.render_widget(&look.keys, area),
-        }
+            Panel::Keys => look.keys.clone().into(),
+        };
+        frame.render_widget(text, area);
     }
 }
 
@@ -135,12 +123,12 @@ impl View for LoadPanels {
         format!("  s {scale}  d {density}")
     }
 
-    fn draw(&mut self, frame: &mut Frame<'_>, model: &LoadModel, look: &Look) {
+    fn draw(&mut self, frame: &mut Frame<'_>, look: &Look<'_>) {
         let area = frame.area();
         let width = usize::from(area.width).saturating_sub(LABELS + 1);
-        let columns = TimeColumns::of(model, self.is_whole, width);
-        for (panel, panel_area) in rows(model, area) {
-            self.draw_panel(frame, panel, panel_area, model, look, &columns);
+        let columns = TimeColumns::of(look.model, self.is_whole, width);
+        for (panel, panel_area) in rows(look, area) {
+            self.draw_panel(frame, panel, panel_area, look, &columns);
         }
     }
 }

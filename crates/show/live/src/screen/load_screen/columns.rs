@@ -30,7 +30,6 @@ impl TimeColumn {
 #[derive(Clone, Debug)]
 pub(super) struct TimeColumns {
     pub(crate) columns: Vec<TimeColumn>,
-    /// Seconds since the load's start.
     pub(crate) from_s: f64,
     pub(crate) to_s: f64,
 }
@@ -80,7 +79,6 @@ impl TimeColumns {
     }
 }
 
-/// From when to when the columns go.
 fn times(model: &LoadModel, is_whole: bool) -> Range<f64> {
     let now = model.last.at_s;
     let planned = model.whole();

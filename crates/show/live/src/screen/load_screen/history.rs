@@ -6,7 +6,6 @@ use prony_load::LatencyBands;
 
 /// How far back the short view goes, in seconds.
 pub(super) const RECENT_S: f64 = 30.0;
-/// The most slices of the short view.
 const MOST_RECENT: usize = 400;
 /// The most slices of the whole load: then each is merged with the next one.
 const MOST_OF_WHOLE: usize = 400;

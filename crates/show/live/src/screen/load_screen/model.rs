@@ -8,18 +8,15 @@ use prony_model::{Outcome, Stage};
 use super::history::{History, Slice};
 use super::schedule::scheduled;
 
-/// The load, as planned.
 #[derive(Clone, Debug, Default)]
 pub struct LoadOutline {
     /// `GET http://localhost:8080/`.
     pub title: String,
     /// `closed loop, 64 connections, 2 threads`.
     pub load: String,
-    /// How long the warm-up lasts.
     pub warmup: Duration,
     /// How long the load is measured; `None` if only `requests` ends it.
     pub duration: Option<Duration>,
-    /// How many requests end it.
     pub requests: Option<u64>,
     /// Whether its users go through a scenario, so that it has flows.
     pub has_flows: bool,
@@ -30,7 +27,6 @@ pub struct LoadOutline {
 /// Something that a load reports to its screen.
 #[derive(Clone, Debug)]
 pub enum LoadUpdate {
-    /// How far it has come.
     Progress(Box<Progress>),
     /// An agent that has sent nothing for a while, in words.
     Silent(Option<String>),
@@ -41,13 +37,10 @@ pub enum LoadUpdate {
 /// What the processes of a server use.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ServerUse {
-    /// Its usage.
     Running {
         /// How many CPUs it was busy on since the last look, for instance 1.5.
         cpus: f64,
-        /// Its memory in bytes.
         memory_bytes: u64,
-        /// Its number of processes.
         processes: u32,
     },
     Ended,
@@ -56,9 +49,7 @@ pub enum ServerUse {
 /// What a load has reported so far.
 #[derive(Clone, Debug)]
 pub struct LoadModel {
-    /// The load, as planned.
     pub outline: LoadOutline,
-    /// The last report.
     pub last: Progress,
     pub(super) history: History,
     /// When the last ok response was seen, in seconds since the load's start.
@@ -70,7 +61,6 @@ pub struct LoadModel {
 }
 
 impl LoadModel {
-    /// A load before its first report.
     pub fn new(outline: LoadOutline) -> Self {
         let measuring_since_s = outline.warmup.is_zero().then_some(0.0);
         Self {
@@ -84,7 +74,6 @@ impl LoadModel {
         }
     }
 
-    /// Takes what a load reports.
     pub fn update(&mut self, update: LoadUpdate) {
         match update {
             LoadUpdate::Progress(progress) => self.progress(*progress),

@@ -2,17 +2,13 @@
 
 use ratatui::layout::Rect;
 
-use super::figures;
-use super::model::LoadModel;
-use crate::screen::style::Styles;
+use super::{Look, figures};
 
-/// A part of the screen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Panel {
     Title,
     Load,
     Progress,
-    /// An empty line.
     Space,
     Rate,
     Flows,
@@ -26,14 +22,13 @@ pub(super) enum Panel {
     Keys,
 }
 
-/// The fewest lines of the map.
 const LEAST_MAP: u16 = 2;
 
 /// The parts with their areas, from top to bottom.
-pub(super) fn rows(model: &LoadModel, area: Rect) -> Vec<(Panel, Rect)> {
-    let height = area.height;
+pub(super) fn rows(look: &Look<'_>, area: Rect) -> Vec<(Panel, Rect)> {
+    let (model, height) = (look.model, area.height);
     let lines_of_errors = |most: u16| {
-        let lines = figures::errors(model, usize::from(area.width), &Styles::new(false));
+        let lines = figures::errors(look, usize::from(area.width));
         u16::try_from(lines.len()).unwrap_or(most).min(most)
     };
     let is_warned = figures::is_generator_busy(model);
@@ -48,22 +43,10 @@ pub(super) fn rows(model: &LoadModel, area: Rect) -> Vec<(Panel, Rect)> {
         (Panel::Flows, if_high(4, u16::from(model.outline.has_flows))),
         (
             Panel::Chart,
-            match height {
-                ..20 => 0,
-                20..28 => 2,
-                28..36 => 4,
-                _ => 6,
-            },
+            if_high(20, 2) + if_high(28, 2) + if_high(36, 2),
         ),
         (Panel::Space, if_high(28, 1)),
-        (
-            Panel::Percentiles,
-            match height {
-                ..6 => 0,
-                6..16 => 1,
-                _ => 3,
-            },
-        ),
+        (Panel::Percentiles, if_high(6, 1) + if_high(16, 2)),
         (Panel::Space, if_high(32, 1)),
         (Panel::Map, 0),
         (
@@ -89,27 +72,21 @@ pub(super) fn rows(model: &LoadModel, area: Rect) -> Vec<(Panel, Rect)> {
     let mut at = area.y;
     let mut parts = Vec::new();
     for (part, lines) in wanted {
-        let lines = match part {
-            Panel::Map => map,
-            // The keys are at the bottom.
-            Panel::Keys if lines > 0 => {
-                at = at.max(area.bottom().saturating_sub(1));
-                lines
-            }
-            _ => lines,
-        };
-        let lines = lines.min(area.bottom().saturating_sub(at));
-        if lines > 0 {
-            parts.push((
-                part,
-                Rect {
-                    y: at,
-                    height: lines,
-                    ..area
-                },
-            ));
+        let lines = if part == Panel::Map { map } else { lines };
+        // The keys are at the bottom.
+        if part == Panel::Keys && lines > 0 {
+            at = at.max(area.bottom().saturating_sub(1));
         }
-        at += lines;
+        let height = lines.min(area.bottom().saturating_sub(at));
+        if height > 0 {
+            let area = Rect {
+                y: at,
+                height,
+                ..area
+            };
+            parts.push((part, area));
+        }
+        at += height;
     }
     parts
 }

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use prony_present::number::{self, minutes};
-use prony_present::words::{Joined, non_empty, plural};
+use prony_present::words::{Joined, plural};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
+use super::Look;
 use super::model::{FigureUnit, Left, Now, Readiness, RunModel};
 use crate::screen::style::Styles;
 use crate::screen::view::{self, at_right};
@@ -19,13 +19,8 @@ pub(super) const HEIGHT: u16 = 4;
 /// From this width on the plan is shown beside the title.
 const WIDE: u16 = 100;
 
-pub(super) fn draw(
-    frame: &mut Frame<'_>,
-    area: Rect,
-    model: &RunModel,
-    at: Duration,
-    styles: &Styles,
-) {
+pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, look: &Look<'_>) {
+    let (model, styles, at) = (look.model, look.styles, look.at);
     let [title, bar, now, _] = Layout::vertical([Constraint::Length(1); 4]).areas(area);
     let left = at_right(frame, title, times(model, at));
     let mut heading = vec![Span::styled(model.title.clone(), styles.strong())];
@@ -50,7 +45,7 @@ fn times(model: &RunModel, at: Duration) -> String {
 }
 
 /// A bar with the round, the trials and what was noisy.
-fn progress<'a>(model: &RunModel, width: u16, styles: &Styles) -> Line<'a> {
+fn progress<'a>(model: &RunModel, width: u16, styles: Styles) -> Line<'a> {
     if !model.is_planned {
         let is_ready = |readiness: &Readiness| {
             !matches!(readiness, Readiness::Waiting | Readiness::Preparing(_))
@@ -78,7 +73,7 @@ fn progress<'a>(model: &RunModel, width: u16, styles: &Styles) -> Line<'a> {
 }
 
 /// `▶ go-nethttp × hello, round 2: 45.3 k req/s, p99 3.40 ms`.
-fn what_runs<'a>(model: &RunModel, at: Duration, styles: &Styles) -> Line<'a> {
+fn what_runs<'a>(model: &RunModel, at: Duration, styles: Styles) -> Line<'a> {
     let text = match (model.running(), &model.now) {
         (_, Some(Now::Explaining { what, .. })) => what.clone(),
         (Some((cell, round)), now) => {
@@ -88,16 +83,13 @@ fn what_runs<'a>(model: &RunModel, at: Duration, styles: &Styles) -> Line<'a> {
             format!("{named}, round {round}{}", now.unwrap_or_default())
         }
         (None, _) if model.is_planned => "between two rounds".to_owned(),
-        (None, _) => match in_preparation(model, at) {
-            Some(text) => text,
-            None => return Line::default(),
-        },
+        (None, _) => in_preparation(model, at),
     };
+    if text.is_empty() {
+        return Line::default();
+    }
     let style = styles.accent().patch(styles.strong());
-    Line::from(vec![
-        Span::styled("▶ ", style),
-        Span::styled(text, Style::new()),
-    ])
+    Line::from(vec![Span::styled("▶ ", style), Span::raw(text)])
 }
 
 fn now_text(now: &Now, unit: Option<FigureUnit>) -> String {
@@ -141,7 +133,7 @@ fn now_text(now: &Now, unit: Option<FigureUnit>) -> String {
 }
 
 /// `building go-nethttp (12 s), java-jdk (3 s)`.
-fn in_preparation(model: &RunModel, at: Duration) -> Option<String> {
+fn in_preparation(model: &RunModel, at: Duration) -> String {
     let busy = model.servers.iter().filter_map(|one| {
         let step = match &one.readiness {
             Readiness::Preparing(step) => step.as_str(),
@@ -151,5 +143,5 @@ fn in_preparation(model: &RunModel, at: Duration) -> Option<String> {
         let time = minutes(at.saturating_sub(one.since));
         Some(format!("{}: {step}, {time}", one.id))
     });
-    non_empty(busy.joined("; "))
+    busy.joined("; ")
 }

@@ -42,7 +42,7 @@ pub(super) fn spans<'a>(
     figure: Estimate,
     axis: Axis,
     width: usize,
-    styles: &Styles,
+    styles: Styles,
 ) -> Vec<Span<'a>> {
     let Some(middle) = axis.column(figure.median, width) else {
         return Vec::new();
@@ -73,7 +73,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn drawn(figure: Estimate, axis: Axis, width: usize) -> String {
-        let spans = spans(figure, axis, width, &Styles::new(false));
+        let spans = spans(figure, axis, width, Styles::new(false));
         spans.iter().map(|span| span.content.as_ref()).collect()
     }
 

@@ -28,7 +28,6 @@ fn columns() -> Vec<Column> {
         workload: workload.into(),
         load: "64 connections".into(),
         unit,
-        rounds: Some(6),
     };
     columns.map(column).into()
 }

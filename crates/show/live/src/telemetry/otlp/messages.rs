@@ -57,7 +57,6 @@ pub(super) struct InstrumentationScope {
     pub(super) version: String,
 }
 
-/// `Metric`.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct OneMetric {
     #[prost(string, tag = "1")]
@@ -96,7 +95,6 @@ pub(super) struct Sum {
     pub(super) is_monotonic: bool,
 }
 
-/// `Histogram`.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Histograms {
     #[prost(message, repeated, tag = "1")]

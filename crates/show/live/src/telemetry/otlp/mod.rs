@@ -17,7 +17,6 @@ use crate::telemetry::metrics::{self, Histogram, Labels, Metric, Points};
 
 /// What follows the URL of a receiver.
 pub const PATH: &str = "/v1/metrics";
-/// The `Content-Type` field of a push.
 pub const CONTENT_TYPE: &str = "application/x-protobuf";
 
 /// The body of a push: the figures at `now` of a load that has run since `begun`.
