@@ -223,6 +223,37 @@ fn legend(entries: &[(Dot, String)], left: f64, top: f64) -> Markup {
     }
 }
 
+/// The edges of a plot.
+#[derive(Clone, Copy)]
+struct Plot {
+    left: f64,
+    right: f64,
+    top: f64,
+    bottom: f64,
+}
+
+impl Plot {
+    /// From a position on the horizontal scale (0 to 1) to one in the chart.
+    fn across(self, place: f64) -> f64 {
+        tenth(self.left + (self.right - self.left) * place)
+    }
+
+    /// From a position on the vertical scale (0 to 1) to one in the chart.
+    fn up(self, place: f64) -> f64 {
+        tenth(self.bottom - (self.bottom - self.top) * place)
+    }
+
+    /// The same without a margin at every edge.
+    fn within(self, margin: f64) -> Self {
+        Self {
+            left: self.left + margin,
+            right: self.right - margin,
+            top: self.top + margin,
+            bottom: self.bottom - margin,
+        }
+    }
+}
+
 /// The text anchor that keeps words near an edge inside the chart.
 fn anchor(place: f64) -> &'static str {
     match place {

@@ -43,7 +43,6 @@ impl CaseResult {
     }
 }
 
-/// The report of a suite of cases, as XML.
 pub fn xml(suite: &str, cases: &[Case]) -> String {
     let suite = escaped(suite);
     let count = |is: fn(&CaseResult) -> bool| cases.iter().filter(|case| is(&case.result)).count();

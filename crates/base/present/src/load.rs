@@ -284,7 +284,6 @@ fn arrivals(load: &LoadSpec) -> Vec<Property> {
     properties
 }
 
-/// How the load differs from a plain one.
 fn trait_properties(load: &LoadSpec) -> [Property; 7] {
     let churn = load.requests_per_connection.map(|requests| {
         let words = match requests {

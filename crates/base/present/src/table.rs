@@ -139,7 +139,6 @@ pub struct Cell {
     pub href: String,
 }
 
-/// What a cell's colour means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colour {
     Good,
@@ -153,9 +152,7 @@ pub enum Colour {
 /// The rank next to a figure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Badge {
-    /// The range of ranks: `2–4`.
     pub text: String,
-    /// Whether the range includes the first rank.
     pub is_first: bool,
     pub hint: String,
 }
@@ -235,7 +232,6 @@ pub enum Tone {
     Aside,
 }
 
-/// A remark on a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flag {
     pub text: String,
@@ -248,16 +244,13 @@ impl Flag {
     }
 }
 
-/// How important a remark is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
     Bad,
-    /// The figures need care.
     Warning,
     Note,
 }
 
-/// A row: its cells, and how it is shown.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
     pub tone: Tone,
@@ -268,7 +261,6 @@ pub struct Row {
     pub cells: Vec<Cell>,
     /// Why the remaining cells are missing.
     pub absent: Option<String>,
-    /// What a page filters the row by.
     pub facets: Vec<Facet>,
 }
 
@@ -280,7 +272,6 @@ impl Row {
         }
     }
 
-    /// A row without cells yet, with these remarks.
     pub fn flagged(weight: Weight, texts: impl IntoIterator<Item = String>) -> Self {
         let flags = texts.into_iter().map(|text| Flag::of(weight, text));
         Self {
@@ -330,7 +321,6 @@ impl Facet {
     }
 }
 
-/// A table that is ready to be shown.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
     /// A caption, if the heading above the table does not say what it shows.
@@ -353,7 +343,6 @@ impl Table {
         }
     }
 
-    /// The same table, of which Markdown shows every column.
     #[must_use]
     pub fn whole(mut self) -> Self {
         self.is_whole = true;
@@ -395,7 +384,6 @@ impl Table {
         self
     }
 
-    /// The column with the names of the rows.
     fn name(&self) -> usize {
         self.heads
             .iter()

@@ -11,7 +11,6 @@ const LEAST_TEXT: usize = 30;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Paint {
-    /// Whether the terminal shows colours.
     pub colour: bool,
 }
 

@@ -34,7 +34,6 @@ pub fn list<T: AsRef<str>>(words: &[T]) -> String {
 }
 
 pub trait Joined: Iterator {
-    /// All words with a separator between them.
     fn joined(self, separator: &str) -> String
     where
         Self: Sized,
@@ -53,7 +52,6 @@ pub trait Joined: Iterator {
 
 impl<I: Iterator> Joined for I {}
 
-/// The text, unless it is empty.
 pub fn non_empty(text: String) -> Option<String> {
     Some(text).filter(|text| !text.is_empty())
 }
@@ -82,7 +80,6 @@ pub fn outcome(outcome: Outcome) -> String {
     outcome.name().replace('_', " ")
 }
 
-/// Why a server is not measured; `None` if it is ready.
 pub fn not_ready(status: &ServerStatus) -> Option<String> {
     match status {
         ServerStatus::Ready => None,

@@ -51,10 +51,6 @@ pub(crate) struct Outlets {
 
 impl TelemetryFlags {
     /// Listens, and reads the URL.
-    ///
-    /// # Errors
-    ///
-    /// If the address or the URL is wrong, or the address cannot be used.
     pub(crate) fn open(&self) -> Result<Outlets, Box<dyn Error>> {
         let receiver = self.otlp.as_deref().map(Receiver::at).transpose();
         let receiver = receiver.map_err(|error| usage(format!("--otlp: {error}")))?;
@@ -79,10 +75,6 @@ pub(crate) struct Telemetry {
 
 impl Outlets {
     /// Starts to send the figures of a load, on these CPUs.
-    ///
-    /// # Errors
-    ///
-    /// If the system starts no thread.
     pub(crate) fn start(self, plan: &LoadPlan, cpus: &[usize]) -> io::Result<Telemetry> {
         let shared = Shared {
             resource: Arc::new(LoadResource::of(plan, instance())),

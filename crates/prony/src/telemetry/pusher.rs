@@ -19,7 +19,6 @@ const EVERY: Duration = Duration::from_secs(1);
 /// How long a connection, or a response, may take.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// An OpenTelemetry receiver.
 pub(super) struct Receiver {
     url: HttpUrl,
     tls: Option<TlsClient>,
@@ -27,10 +26,6 @@ pub(super) struct Receiver {
 
 impl Receiver {
     /// The one at this URL, to which the path of metrics is added.
-    ///
-    /// # Errors
-    ///
-    /// If the URL is not one, names a user, has a query, or needs TLS that cannot be set up.
     pub(super) fn at(url: &str) -> Result<Self, Box<dyn Error>> {
         is_of_a_receiver(url)?;
         let base: HttpUrl = url.parse()?;
@@ -95,7 +90,6 @@ fn is_http(scheme: &str) -> bool {
         .any(|it| it.name().eq_ignore_ascii_case(scheme))
 }
 
-/// Whether the receiver took all figures.
 fn taken(response: &Response) -> Result<(), String> {
     match response.status {
         200..=299 => otlp::rejection(&response.body).map_or(Ok(()), Err),
@@ -203,7 +197,6 @@ impl Pushing {
         self.push();
     }
 
-    /// Whether the receiver took the figures.
     fn push(&mut self) -> bool {
         let figures = self.shared.copied();
         let now = SystemTime::now();

@@ -96,7 +96,6 @@ impl<'a> RunExplanation<'a> {
         Ok(places)
     }
 
-    /// Shows the results, and after those the differences.
     pub(crate) fn show(&self) {
         let Console { width, colour } = Console::stdout();
         let summary = ExplanationSummary::of(self.explanations);
@@ -106,7 +105,6 @@ impl<'a> RunExplanation<'a> {
         }
     }
 
-    /// The results and the differences as Markdown.
     pub(crate) fn markdown(&self) -> String {
         let mut text = ExplanationSummary::of(self.explanations).markdown();
         for one in &self.differences {
@@ -116,7 +114,6 @@ impl<'a> RunExplanation<'a> {
         text
     }
 
-    /// The same as JSON.
     pub(crate) fn json(&self) -> Value {
         prony_report::explain::json(
             &Header::from(self.run),
@@ -134,7 +131,6 @@ impl<'a> RunExplanation<'a> {
         summary.html(&Header::from(self.run), graphs, &differences)
     }
 
-    /// Writes stacks and graphs.
     fn write_profiles(&self, folder: &Path) -> Result<(), Box<dyn Error>> {
         create_folder(folder)?;
         let put = |name: String, text: &str| write(&folder.join(name), text);

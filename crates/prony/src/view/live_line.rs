@@ -10,7 +10,6 @@ use terminal_size::terminal_size_of;
 
 use super::fitted;
 
-/// How often the elapsed time is drawn.
 const EVERY: Duration = Duration::from_millis(200);
 /// From this width on there is room for a long bar.
 const WIDE: usize = 110;

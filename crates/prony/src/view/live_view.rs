@@ -7,9 +7,7 @@ use super::screen_thread::{LiveMode, ScreenSettings, ScreenThread};
 use crate::output;
 
 pub(crate) enum LiveView<Update: Send + 'static> {
-    /// Lines on standard error.
     Lines(LiveLine),
-    /// Only warnings.
     Quiet,
     /// The screen, in a thread of its own.
     Screen(ScreenThread<Update>),
@@ -56,7 +54,6 @@ impl<Update: Send + 'static> LiveView<Update> {
         }
     }
 
-    /// A line that the user must not miss.
     pub(crate) fn warn(&self, line: &str) {
         match self {
             Self::Quiet => errln!("{line}"),

@@ -73,7 +73,6 @@ fn figures(result: &LoadResult) -> String {
     text
 }
 
-/// Why there are no figures.
 fn none_ok(result: &LoadResult) -> String {
     let flows = result.flows.as_ref();
     let flows = flows.filter(|_| result.outcomes[Outcome::Ok] > 0);

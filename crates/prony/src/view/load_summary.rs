@@ -14,7 +14,6 @@ use prony_stats::supports_percentile;
 
 use super::{agents, figure, fitted, indented, objectives, or_more_streams, requested};
 
-/// What the summary shows in addition.
 #[derive(Clone)]
 pub(crate) struct Shown {
     /// The whole latency distribution, not only its main percentiles.
@@ -83,14 +82,11 @@ const LEAST_WAIT: f64 = 0.01;
 /// How long requests were due, and how long the last responses took from then on: the rate counts the former.
 pub(super) fn time_measured(result: &LoadResult) -> String {
     let (due_s, waited_s) = (result.throughput().seconds, result.waited_s());
+    let (due, waited) = (seconds(due_s), seconds(waited_s));
     if waited_s > LEAST_WAIT * due_s {
-        format!(
-            "{} (and {} until the last response)",
-            seconds(due_s),
-            seconds(waited_s)
-        )
+        format!("{due} (and {waited} until the last response)")
     } else {
-        seconds(due_s)
+        due
     }
 }
 
@@ -146,14 +142,11 @@ fn protocol(result: &LoadResult) -> Option<String> {
 
 /// The traits of a load. Over HTTP/2 requests are in flight over streams, and not pipelined.
 fn traits(protocol: Protocol, load: &LoadSpec) -> Vec<String> {
-    if protocol.is_http1() {
-        load::traits(load)
-    } else {
-        load::traits(&LoadSpec {
-            pipeline: 1,
-            ..load.clone()
-        })
+    let mut load = load.clone();
+    if !protocol.is_http1() {
+        load.pipeline = 1;
     }
+    load::traits(&load)
 }
 
 /// The held streams, if they are all that there is to show: no response has ended, and nothing is wrong.
@@ -165,14 +158,16 @@ fn only_holds(result: &LoadResult) -> Option<&HeldStreams> {
 
 /// The latency in wrk's columns, with its main percentiles or its distribution, and why it is high, if that is known.
 fn latency(result: &LoadResult, distribution: bool) -> Vec<String> {
-    let slow = result.slow_because.as_ref();
+    let slow = &result.slow_because;
     if only_holds(result).is_some() {
         return vec!["  Latency: no response ends, because the streams are held open".into()];
     }
+    let timed_out = |because: &String| format!("  Timed out: {because}");
     let Some(latency) = &result.latency_ns else {
-        let slow = slow.map(|because| format!("  Timed out: {because}"));
         let none = "  Latency: no response was ok".to_owned();
-        return [none].into_iter().chain(slow).collect();
+        return std::iter::once(none)
+            .chain(slow.as_ref().map(timed_out))
+            .collect();
     };
     let label = format!("Latency ({})", load::latency(&result.load));
     let width = label.len();
@@ -195,9 +190,9 @@ fn latency(result: &LoadResult, distribution: bool) -> Vec<String> {
     lines.extend(first_byte.map(|first| format!("  First byte: {}", quantiles(first))));
     let awaited = result.share_of_ack_waits().map(load::ack_wait);
     lines.extend(awaited.map(|why| format!("  {}", words::capital(&why))));
-    lines.extend(slow.map(|because| match slowest_figure(latency) {
+    lines.extend(slow.as_ref().map(|because| match slowest_figure(latency) {
         Some((name, ns)) => format!("  {name} of {}: {because}", time(ns)),
-        None => format!("  Timed out: {because}"),
+        None => timed_out(because),
     }));
     lines
 }
@@ -247,12 +242,10 @@ fn schedule(result: &LoadResult, open: &OpenLoop) -> Vec<String> {
         let percent = (open.rate_ratio * 10_000.0).floor() / 100.0;
         format!("{} sent ({percent:.2} %)", exact(open.sent))
     };
+    let noun = if result.load.flows { "flow" } else { "request" };
     let mut lines = vec![match open.due {
         0 => format!("  Schedule: {queued}"),
-        due => format!(
-            "  Schedule: {} due, {sent}, {queued}",
-            counted(due, if result.load.flows { "flow" } else { "request" })
-        ),
+        due => format!("  Schedule: {} due, {sent}, {queued}", counted(due, noun)),
     }];
     let lag = open.schedule_lag_ns.as_ref();
     lines.extend(lag.map(|lag| format!("  Schedule lag (of the generator): {}", quantiles(lag))));
@@ -402,7 +395,6 @@ fn handshakes(result: &LoadResult) -> Vec<String> {
         .collect()
 }
 
-/// What delayed requests without being an error.
 fn delays(result: &LoadResult) -> Vec<String> {
     let mut lines = Vec::new();
     if result.resent > 0 {
@@ -429,7 +421,6 @@ fn delays(result: &LoadResult) -> Vec<String> {
     lines
 }
 
-/// The flows of a scenario, and a table of its requests.
 fn flows(flows: &Flows, width: usize) -> Vec<String> {
     let (ok, rate) = (
         counted(flows.ok, "ok flow"),

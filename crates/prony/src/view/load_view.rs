@@ -19,7 +19,6 @@ use super::screen_thread::{LiveMode, ScreenSettings};
 
 /// A load that takes less time than this has no screen: nobody could read it.
 const SHORTEST: Duration = Duration::from_secs(1);
-/// How often the server's usage is read.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// The least time between two lines without a terminal.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -43,7 +42,6 @@ pub(crate) struct ShownLoad<'a> {
     pub(crate) requests: Option<&'a str>,
     /// The server's process, if the user names it.
     pub(crate) server: Option<LocalServer>,
-    /// Where the thread of the screen runs.
     pub(crate) cpus: Vec<usize>,
     pub(crate) interrupt: &'a Arc<AtomicBool>,
 }
@@ -90,11 +88,7 @@ impl LoadView {
     }
 
     /// Shows the current figures. `silent` names an agent that may be lost.
-    pub(crate) fn show(&mut self, progress: Progress, silent: Option<String>) {
-        self.show_at(progress, silent, Instant::now());
-    }
-
-    pub(super) fn show_at(&mut self, progress: Progress, silent: Option<String>, now: Instant) {
+    pub(crate) fn show(&mut self, progress: Progress, silent: Option<String>, now: Instant) {
         if let Some((_, settings)) = self.later.take_if(|(starts, _)| *starts <= now) {
             let screen = |colour| LoadScreen::new(self.model.outline.clone(), colour);
             self.view = LiveView::start(LiveMode::Screen, screen, || settings);
@@ -123,7 +117,6 @@ impl LoadView {
         }
     }
 
-    /// Shows a line that stays.
     pub(crate) fn keep(&self, line: &str) {
         self.view.warn(line);
     }
@@ -179,7 +172,6 @@ pub(super) fn outline(plan: &LoadPlan, requests: Option<&str>) -> LoadOutline {
     }
 }
 
-/// Watches the server, if it runs on this machine.
 struct ServerWatch {
     server: Option<LocalServer>,
     /// Where it is looked for at the first look.

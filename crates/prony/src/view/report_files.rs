@@ -15,7 +15,6 @@ use prony_store::{Store, export_json};
 use super::{Console, WIDTH_OF_A_FILE};
 use crate::result_file::{self, create_folder};
 
-/// Where the reports were written.
 pub(crate) struct ReportFiles {
     markdown: PathBuf,
     html: PathBuf,

@@ -71,7 +71,6 @@ pub(crate) fn say_what_is_built(of: Option<usize>) -> impl FnMut(RunEvent<'_>) {
     }
 }
 
-/// Follows a run, and shows how far it has come.
 pub(super) struct RunProgress<'a> {
     view: LiveView<RunModel>,
     request: &'a RunRequest<'a>,
@@ -92,7 +91,6 @@ pub(super) struct RunProgress<'a> {
     explaining_since: Option<Duration>,
     trials_since: Duration,
     round_since: Duration,
-    /// When the last trial was over.
     over_since: Duration,
     attempt: Option<TrialAttempt>,
     /// The responses and the time of the load's last progress.
@@ -245,7 +243,6 @@ impl<'a> RunProgress<'a> {
         self.view.print(line);
     }
 
-    /// A line that the user must not miss.
     fn warn(&mut self, kind: RunNoteKind, line: &str) {
         self.model.note(kind, line, self.now);
         self.view.warn(line);
@@ -439,7 +436,7 @@ impl<'a> RunProgress<'a> {
             return;
         }
         let left = self.left();
-        let (Left::About(about) | Left::Between(about, _)) = left;
+        let about = left.least;
         let spent = (self.now - self.trials_since).as_secs_f64();
         let all = (spent + about.as_secs_f64()).max(f64::MIN_POSITIVE);
         self.model.share = spent / all;
@@ -509,14 +506,14 @@ impl<'a> RunProgress<'a> {
 
     fn left(&self) -> Left {
         if self.explaining_since.is_some() {
-            return Left::About(self.explaining);
+            return Left::about(self.explaining);
         }
         let since_over = self.now - self.over_since;
         let running = self.attempt.as_ref();
         let running = running.and_then(|attempt| Some((self.cell(&attempt.trial)?, since_over)));
         let trials = self.time_left.left(running);
         let Some(adaptive) = &self.request.suite.adaptive else {
-            return Left::About(trials + self.explaining);
+            return Left::about(trials + self.explaining);
         };
         let budget = match self.compared {
             Some((_, left)) => left.saturating_sub(self.now - self.round_since),
@@ -525,10 +522,13 @@ impl<'a> RunProgress<'a> {
         // The budget ends no round that has begun.
         let most = budget.max(self.round_takes);
         match self.rounds_to_go(adaptive) {
-            None => Left::Between(trials.min(most) + self.explaining, most + self.explaining),
+            None => Left {
+                least: trials.min(most) + self.explaining,
+                most: most + self.explaining,
+            },
             Some(rounds) => {
                 let trials = trials + self.round_takes.mul_f64(rounds);
-                Left::About(trials.min(most) + self.explaining)
+                Left::about(trials.min(most) + self.explaining)
             }
         }
     }
@@ -548,7 +548,6 @@ impl<'a> RunProgress<'a> {
     }
 }
 
-/// A run before its first event.
 fn model(request: &RunRequest<'_>) -> RunModel {
     let flows = |workload: &str| {
         let mut tasks = request.tasks.iter();

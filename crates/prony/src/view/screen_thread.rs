@@ -12,12 +12,10 @@ use prony_live::screen::{Action, Input, Screen, Session, View};
 
 use super::live_line::LiveLine;
 
-/// How often the screen is drawn.
 const EVERY: Duration = Duration::from_millis(200);
 /// How long the end of a screen may take.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How a command shows its progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LiveMode {
     /// A live screen, if standard error and standard input are a terminal that can show it.
@@ -26,7 +24,6 @@ pub(crate) enum LiveMode {
     Line,
     /// Lines only.
     Plain,
-    /// Only warnings.
     Quiet,
 }
 
@@ -37,7 +34,6 @@ impl LiveMode {
         std::io::stderr().is_terminal() && std::io::stdin().is_terminal() && !is_dumb
     }
 
-    /// Whether progress is shown at all.
     pub(crate) fn is_quiet(self) -> bool {
         self == Self::Quiet
     }
@@ -51,9 +47,7 @@ impl LiveMode {
     }
 }
 
-/// How a screen's thread behaves.
 pub(crate) struct ScreenSettings<Update> {
-    /// When what the screen shows began.
     pub(crate) begun: Instant,
     /// The CPUs on which it runs; empty for any.
     pub(crate) cpus: Vec<usize>,
@@ -104,7 +98,6 @@ impl<Update: Send + 'static> ScreenThread<Update> {
 }
 
 impl<Update> ScreenThread<Update> {
-    /// Keeps a line until the screen is gone.
     pub(crate) fn keep(&self, line: &str) {
         self.kept.borrow_mut().push(line.to_owned());
     }

@@ -142,8 +142,8 @@ fn a_load() {
             let (terminal, line) = terminal(width);
             let begun = Instant::now();
             let mut view = LoadView::of(LiveView::Lines(line), outline(plan, None), plan, begun);
-            view.show_at(Progress::default(), None, begun);
-            view.show_at(progress.clone(), None, begun + Duration::from_secs(2));
+            view.show(Progress::default(), None, begun);
+            view.show(progress.clone(), None, begun + Duration::from_secs(2));
             texts.push((format!("{title}, {width} columns"), seen(&terminal)));
         }
     }
@@ -209,7 +209,7 @@ fn a_search_for_a_capacity() {
         .into_iter()
         .chain(attempts.iter().map(Found::Tried));
     let events = events.chain([Found::Unsettled("404 instead of 200")]);
-    view.show_at(&Progress::default(), begun);
+    view.show(&Progress::default(), begun);
     let guessing = seen(&terminal);
     for event in events {
         view.show_event(&event);
@@ -223,7 +223,7 @@ fn a_search_for_a_capacity() {
         seed: 1,
         ends_by: None,
     }));
-    view.show_at(&measuring(1000, 0), begun + Duration::from_secs(100));
+    view.show(&measuring(1000, 0), begun + Duration::from_secs(100));
     let texts = [("at first", guessing), ("then", seen(&terminal))];
     golden("capacity-progress", &texts);
 }

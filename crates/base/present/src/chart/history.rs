@@ -5,7 +5,7 @@
 
 use maud::{Markup, html};
 
-use super::{Axis, Chart, Dot, tenth};
+use super::{Axis, Chart, Dot, Plot, tenth};
 use crate::terminal::cut;
 
 const WIDTH: f64 = 360.0;
@@ -13,6 +13,12 @@ const LEFT: f64 = 58.0;
 const RIGHT: f64 = 348.0;
 const TOP: f64 = 50.0;
 const BOTTOM: f64 = 212.0;
+const PLOT: Plot = Plot {
+    left: LEFT,
+    right: RIGHT,
+    top: TOP,
+    bottom: BOTTOM,
+};
 /// Where the marks of changed servers are.
 const MARKS: f64 = BOTTOM + 11.0;
 const DATES: f64 = BOTTOM + 30.0;
@@ -32,7 +38,6 @@ pub struct HistoryChart {
     pub description: String,
     /// The vertical axis. Its title goes into the subtitle's line.
     pub y: Axis,
-    /// The runs, the oldest first.
     pub points: Vec<HistoryPoint>,
 }
 
@@ -50,9 +55,7 @@ pub struct HistoryPoint {
     pub conditions: String,
     /// How the server differs from that of the point before: its version or its sources; empty if it does not.
     pub server: String,
-    /// What hovering shows.
     pub tip: String,
-    /// The page of the run; empty if there is none.
     pub href: String,
 }
 
@@ -75,18 +78,17 @@ impl HistoryChart {
 
     /// Where a run is. Runs are equally far apart, because many may be of one day.
     fn x(&self, place: usize) -> f64 {
-        let step = (RIGHT - LEFT) / self.points.len().max(1) as f64;
-        tenth(LEFT + step * (place as f64 + 0.5))
+        PLOT.across((place as f64 + 0.5) / self.points.len().max(1) as f64)
     }
 
     fn y(&self, value: f64) -> f64 {
-        tenth(BOTTOM - (BOTTOM - TOP) * self.y.scale.place(value))
+        PLOT.up(self.y.scale.place(value))
     }
 
     fn grid(&self) -> Markup {
         html! {
             @for (place, tick) in self.y.ticks() {
-                @let y = tenth(BOTTOM - (BOTTOM - TOP) * place);
+                @let y = PLOT.up(place);
                 line class="grid" x1=(LEFT) x2=(RIGHT) y1=(y) y2=(y) {}
                 text class="tick" x=(LEFT - 6.0) y=(y + 4.0) text-anchor="end" { (tick) }
             }
@@ -97,13 +99,10 @@ impl HistoryChart {
     fn dates(&self) -> Markup {
         let mut shown: Vec<(f64, &str)> = Vec::new();
         for (i, point) in self.points.iter().enumerate() {
-            let x = self.x(i).clamp(
-                LEFT + DATE_WIDTH / 2.0 - 20.0,
-                RIGHT - DATE_WIDTH / 2.0 + 6.0,
-            );
-            let has_room = shown
-                .last()
-                .is_none_or(|(last, date)| x - last >= DATE_WIDTH && *date != point.date);
+            let half = DATE_WIDTH / 2.0;
+            let x = self.x(i).clamp(LEFT + half - 20.0, RIGHT - half + 6.0);
+            let mut last = shown.last().into_iter();
+            let has_room = last.all(|(last, date)| x - last >= DATE_WIDTH && *date != point.date);
             if has_room {
                 shown.push((x, &point.date));
             }

@@ -7,18 +7,16 @@ use maud::{Markup, html};
 pub(super) struct Marks {
     /// Each style with its path, from the lowest to the topmost.
     paths: Vec<(String, String)>,
-    pub(super) circles: Vec<Circle>,
+    circles: Vec<Circle>,
     /// How wide the lines of losses are, which depends on their number.
     pub(super) loss_width: f64,
 }
 
-#[derive(Default)]
-pub(super) struct Circle {
-    pub(super) class: &'static str,
-    pub(super) at: (f64, f64),
-    pub(super) radius: f64,
-    /// What pointing at it shows.
-    pub(super) tip: Option<String>,
+struct Circle {
+    class: &'static str,
+    at: (f64, f64),
+    radius: f64,
+    tip: Option<String>,
 }
 
 impl Marks {
@@ -43,6 +41,22 @@ impl Marks {
     /// A line with round ends and no length: a disc.
     pub(super) fn dot(&mut self, style: &str, (x, y): (f64, f64)) {
         self.add(style, &format!("M{x} {y}h0"));
+    }
+
+    /// `tip` is what pointing at it shows.
+    pub(super) fn circle(
+        &mut self,
+        class: &'static str,
+        at: (f64, f64),
+        radius: f64,
+        tip: Option<String>,
+    ) {
+        self.circles.push(Circle {
+            class,
+            at,
+            radius,
+            tip,
+        });
     }
 
     pub(super) fn draw(&self) -> Markup {

@@ -2,9 +2,9 @@
 
 use maud::{Markup, html};
 
-use super::marks::{Circle, Marks};
+use super::marks::Marks;
 use super::{
-    Axis, Chart, Dot, HEADING, NOTE, heading, heading_lines, legend, note_lines, notes, tenth,
+    Axis, Chart, Dot, HEADING, NOTE, Plot, heading, heading_lines, legend, note_lines, notes, tenth,
 };
 use crate::terminal::cut;
 
@@ -27,9 +27,7 @@ pub struct PanelChart {
     pub title: String,
     /// The text alternative.
     pub description: String,
-    /// The horizontal axis of every panel.
     pub x: Axis,
-    /// The vertical axis of every panel; its title is above the panels.
     pub y: Axis,
     pub height: f64,
     /// The value that a line through every panel marks.
@@ -41,14 +39,11 @@ pub struct PanelChart {
 
 #[derive(Clone, Debug, Default)]
 pub struct Panel {
-    /// The server.
     pub name: String,
     pub note: String,
     /// Points that a line joins, by style.
     pub lines: Vec<(Dot, Vec<(f64, f64)>)>,
-    /// Points alone.
     pub points: Vec<PanelPoint>,
-    /// A marked value of the horizontal axis.
     pub mark: Option<f64>,
 }
 
@@ -57,13 +52,6 @@ pub struct PanelPoint {
     pub dot: Dot,
     pub x: f64,
     pub y: f64,
-}
-
-#[derive(Clone, Copy)]
-struct Plot {
-    left: f64,
-    top: f64,
-    bottom: f64,
 }
 
 /// The styles of marks, from the lowest to the topmost.
@@ -108,22 +96,23 @@ impl PanelChart {
 
     fn plot(&self, place: usize, top: f64) -> Plot {
         let top = top + (place / COLUMNS) as f64 * self.step() + NAME;
+        let left = LEFT[place % COLUMNS];
         Plot {
-            left: LEFT[place % COLUMNS],
+            left,
+            right: left + PLOT,
             top,
             bottom: top + self.height,
         }
     }
 
     fn at(&self, plot: Plot, x: f64, y: f64) -> (f64, f64) {
-        let across = MARGIN + (PLOT - 2.0 * MARGIN) * self.x.scale.place(x);
-        let up = MARGIN + (self.height - 2.0 * MARGIN) * self.y.scale.place(y);
-        (tenth(plot.left + across), tenth(plot.bottom - up))
+        let plot = plot.within(MARGIN);
+        let (x, y) = (self.x.scale.place(x), self.y.scale.place(y));
+        (plot.across(x), plot.up(y))
     }
 
     fn panel(&self, panel: &Panel, plot: Plot, drawn: &mut Marks) {
-        let Plot { left, top, bottom } = plot;
-        let (top, bottom) = (tenth(top), tenth(bottom));
+        let (left, top, bottom) = (plot.left, tenth(plot.top), tenth(plot.bottom));
         drawn.add("grid frame", &format!("M{left} {top}V{bottom}h{PLOT}"));
         if let Some(middle) = self.middle {
             let (_, y) = self.at(plot, 0.0, middle);
@@ -142,12 +131,7 @@ impl PanelChart {
         for &PanelPoint { dot, x, y } in &panel.points {
             let at = self.at(plot, x, y);
             match dot {
-                Dot::Noisy | Dot::Warming => drawn.circles.push(Circle {
-                    class: dot.class(),
-                    at,
-                    radius: 3.0,
-                    tip: None,
-                }),
+                Dot::Noisy | Dot::Warming => drawn.circle(dot.class(), at, 3.0, None),
                 _ => drawn.dot("dots", at),
             }
         }
@@ -185,16 +169,14 @@ impl PanelChart {
             g class="tick" text-anchor="end" transform={ "translate(" (LEFT[0] - 4.0) " 0)" } {
                 @for plot in lefts {
                     @for (place, tick) in self.y.ticks() {
-                        @let y = plot.bottom - MARGIN - (self.height - 2.0 * MARGIN) * place;
-                        text y=(tenth(y + 4.0)) { (tick) }
+                        text y=(tenth(plot.within(MARGIN).up(place) + 4.0)) { (tick) }
                     }
                 }
             }
             g class="tick" text-anchor="middle" {
                 @for plot in lowest {
                     @for (place, tick) in self.x.ticks() {
-                        @let x = plot.left + MARGIN + (PLOT - 2.0 * MARGIN) * place;
-                        text x=(tenth(x)) y=(tenth(plot.bottom + 14.0)) { (tick) }
+                        text x=(plot.within(MARGIN).across(place)) y=(tenth(plot.bottom + 14.0)) { (tick) }
                     }
                 }
             }

@@ -4,8 +4,8 @@
 
 use maud::{Markup, html};
 
-use super::marks::{Circle, Marks};
-use super::{Axis, Chart, Dot, HEADING, Scale, anchor, heading_lines, legend, tenth};
+use super::marks::Marks;
+use super::{Axis, Chart, Dot, HEADING, anchor, heading_lines, legend, tenth};
 use crate::terminal::cut;
 
 const WIDTH: f64 = 360.0;
@@ -24,7 +24,6 @@ const ROUND_STEP: f64 = 10.0;
 /// About how many characters fit in a label next to its value.
 const LINE_LETTERS: usize = 52;
 
-/// A chart with a row for each server.
 #[derive(Clone, Debug, Default)]
 pub struct RowChart {
     pub title: String,
@@ -39,18 +38,15 @@ pub struct RowChart {
 
 #[derive(Clone, Debug, Default)]
 pub struct Series {
-    /// The server.
     pub label: String,
     /// The figure, and its name if the title does not give it.
     pub value: String,
-    /// A few words after the figure.
     pub note: String,
     pub marks: Vec<Mark>,
 }
 
 #[derive(Clone, Debug)]
 pub enum Mark {
-    /// A bar from 0.
     Bar(Bar),
     /// A bar for each round, and a line at their summary.
     Rounds {
@@ -58,7 +54,6 @@ pub enum Mark {
         middle: f64,
         is_grey: bool,
     },
-    /// Dots along a line.
     Dots(Vec<(Dot, f64)>),
     /// Trials in order, each above or below the middle by its figure's distance from the usual one (-1 to 1).
     Trials(Vec<Trial>),
@@ -66,7 +61,6 @@ pub enum Mark {
     Losses(Vec<Trial>),
 }
 
-/// A bar from 0 to a figure, with its interval.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bar {
     pub value: f64,
@@ -75,11 +69,9 @@ pub struct Bar {
     pub is_grey: bool,
 }
 
-/// A trial in the course of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Trial {
     pub at: f64,
-    /// Its vertical position or height.
     pub height: f64,
     pub is_noisy: bool,
 }
@@ -91,20 +83,17 @@ impl RowChart {
         let below_heading = HEADING * heading.len() as f64 + 8.0;
         let top = below_heading + if has_legend { LEGEND } else { 0.0 };
         let mut ends = top;
-        let rows: Vec<(f64, &Series)> = self
-            .rows
-            .iter()
-            .map(|row| {
-                let begins = ends;
-                ends += LABEL + row.height();
-                (begins, row)
-            })
-            .collect();
+        let mut rows: Vec<(f64, &Series)> = Vec::new();
+        for row in &self.rows {
+            rows.push((ends, row));
+            ends += LABEL + row.height();
+        }
         let mut marks = Marks::in_order(&STYLES);
+        let x = |value: f64| across(self.axis.scale.place(value));
         for (begins, row) in &rows {
             let marks_of_row = row.marks.iter();
             let y = row.middle(*begins);
-            marks_of_row.for_each(|mark| mark.draw(&mut marks, &self.axis.scale, y));
+            marks_of_row.for_each(|mark| mark.draw(&mut marks, &x, y));
         }
         let body = html! {
             (super::heading(&heading, EDGE))
@@ -218,8 +207,7 @@ const STYLES: [&str; 16] = [
 ];
 
 impl Marks {
-    fn bar(&mut self, bar: &Bar, scale: &Scale, y: f64) {
-        let x = |value: f64| across(scale.place(value));
+    fn bar(&mut self, bar: &Bar, x: &dyn Fn(f64) -> f64, y: f64) {
         let (fill, whisker) = if bar.is_grey {
             ("bar grey", "whisker grey")
         } else {
@@ -231,19 +219,20 @@ impl Marks {
             self.add(whisker, &format!("M{low} {top}v8m0 -4H{high}m0 -4v8"));
         }
         if bar.is_grey {
-            self.circles.push(Circle {
-                class: "dot grey",
-                at: (x(bar.value), y),
-                radius: 3.5,
-                tip: None,
-            });
+            self.circle("dot grey", (x(bar.value), y), 3.5, None);
         } else {
             self.dot("dots point", (x(bar.value), y));
         }
     }
 
-    fn rounds(&mut self, values: &[f64], middle: f64, is_grey: bool, scale: &Scale, y: f64) {
-        let x = |value: f64| across(scale.place(value));
+    fn rounds(
+        &mut self,
+        values: &[f64],
+        middle: f64,
+        is_grey: bool,
+        x: &dyn Fn(f64) -> f64,
+        y: f64,
+    ) {
         let (fill, whisker) = if is_grey {
             ("round grey", "whisker grey")
         } else {
@@ -258,8 +247,7 @@ impl Marks {
         self.add(whisker, &format!("M{} {top}V{bottom}", x(middle)));
     }
 
-    fn dots(&mut self, dots: &[(Dot, f64)], scale: &Scale, y: f64) {
-        let x = |value: f64| across(scale.place(value));
+    fn dots(&mut self, dots: &[(Dot, f64)], x: &dyn Fn(f64) -> f64, y: f64) {
         if let (Some((_, first)), Some((_, last))) = (dots.first(), dots.last()) {
             self.add("span", &format!("M{} {y}H{}", x(*first), x(*last)));
         }
@@ -272,26 +260,20 @@ impl Marks {
         }
     }
 
-    fn trials(&mut self, trials: &[Trial], scale: &Scale, y: f64) {
+    fn trials(&mut self, trials: &[Trial], x: &dyn Fn(f64) -> f64, y: f64) {
         self.add("grid", &format!("M{EDGE} {y}H{}", WIDTH - EDGE));
         for trial in trials {
-            let x = across(scale.place(trial.at));
+            let x = x(trial.at);
             let y = tenth(y - 12.0 * trial.height.clamp(-1.0, 1.0));
             if trial.is_noisy {
-                self.circles.push(Circle {
-                    class: Dot::Noisy.class(),
-                    at: (x, y),
-                    radius: 2.5,
-                    tip: None,
-                });
+                self.circle(Dot::Noisy.class(), (x, y), 2.5, None);
             } else {
                 self.dot("dots", (x, y));
             }
         }
     }
 
-    fn losses(&mut self, trials: &[Trial], scale: &Scale, y: f64) {
-        let x = |at: f64| across(scale.place(at));
+    fn losses(&mut self, trials: &[Trial], x: &dyn Fn(f64) -> f64, y: f64) {
         self.loss_width = tenth((x(2.0) - x(1.0)).clamp(1.0, 4.0));
         for trial in trials.iter().filter(|trial| trial.height > 0.0) {
             let style = if trial.is_noisy { "loss noisy" } else { "loss" };
@@ -302,18 +284,18 @@ impl Marks {
 }
 
 impl Mark {
-    /// Around the height `y`.
-    fn draw(&self, marks: &mut Marks, scale: &Scale, y: f64) {
+    /// Around the height `y`; `x` says where a figure is.
+    fn draw(&self, marks: &mut Marks, x: &dyn Fn(f64) -> f64, y: f64) {
         match self {
-            Self::Bar(bar) => marks.bar(bar, scale, y),
+            Self::Bar(bar) => marks.bar(bar, x, y),
             Self::Rounds {
                 values,
                 middle,
                 is_grey,
-            } => marks.rounds(values, *middle, *is_grey, scale, y),
-            Self::Dots(dots) => marks.dots(dots, scale, y),
-            Self::Trials(trials) => marks.trials(trials, scale, y),
-            Self::Losses(trials) => marks.losses(trials, scale, y),
+            } => marks.rounds(values, *middle, *is_grey, x, y),
+            Self::Dots(dots) => marks.dots(dots, x, y),
+            Self::Trials(trials) => marks.trials(trials, x, y),
+            Self::Losses(trials) => marks.losses(trials, x, y),
         }
     }
 }
@@ -326,6 +308,7 @@ fn across(place: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chart::Scale;
     use crate::number;
     use prony_testkit::contains;
 

@@ -3,8 +3,8 @@
 use maud::{Markup, html};
 
 use super::labels::{Area, LabelPosition, positions};
-use super::marks::{Circle, Marks};
-use super::{Axis, Chart, HEADING, NOTE, heading, heading_lines, note_lines, notes, tenth};
+use super::marks::Marks;
+use super::{Axis, Chart, HEADING, NOTE, Plot, heading, heading_lines, note_lines, notes, tenth};
 use crate::words::plural;
 
 const WIDTH: f64 = 360.0;
@@ -44,7 +44,13 @@ impl ScatterChart {
         let heading_of = heading_lines(&self.title);
         let top = HEADING * heading_of.len() as f64 + 24.0;
         let bottom = top + HEIGHT;
-        let placed = self.placed(top, bottom);
+        let plot = Plot {
+            left: LEFT + MARGIN,
+            right: RIGHT - MARGIN,
+            top,
+            bottom,
+        };
+        let placed = self.placed(plot);
         let unnamed = placed.iter().filter(|place| place.is_none()).count();
         let said = match unnamed {
             0 => Vec::new(),
@@ -55,8 +61,8 @@ impl ScatterChart {
         };
         let body = html! {
             (heading(&heading_of, EDGE))
-            (self.grid(top, bottom))
-            (self.marks(&placed, top, bottom))
+            (self.grid(plot))
+            (self.marks(&placed, plot))
             (self.names(&placed))
             (notes(&said, EDGE, bottom + 40.0))
         };
@@ -64,24 +70,21 @@ impl ScatterChart {
         Chart::of(&self.title, &self.description, [WIDTH, height], body)
     }
 
-    fn at(&self, x: f64, y: f64, top: f64, bottom: f64) -> (f64, f64) {
-        let (left, right) = (LEFT + MARGIN, RIGHT - MARGIN);
-        (
-            tenth(left + (right - left) * self.x.scale.place(x)),
-            tenth(bottom - (bottom - top) * self.y.scale.place(y)),
-        )
+    fn at(&self, plot: Plot, x: f64, y: f64) -> (f64, f64) {
+        let (x, y) = (self.x.scale.place(x), self.y.scale.place(y));
+        (plot.across(x), plot.up(y))
     }
 
-    fn placed(&self, top: f64, bottom: f64) -> Vec<Option<LabelPosition>> {
+    fn placed(&self, plot: Plot) -> Vec<Option<LabelPosition>> {
         let points = self.points.iter();
         let (points, names): (Vec<_>, Vec<_>) = points
-            .map(|point| (self.at(point.x, point.y, top, bottom), point.name.as_str()))
+            .map(|point| (self.at(plot, point.x, point.y), point.name.as_str()))
             .unzip();
         let dots = points.iter().map(|point| Area::around(*point, RADIUS));
         let whiskers = self.points.iter().filter_map(|point| {
             let (low, high) = point.interval?;
-            let (x, low) = self.at(point.x, low, top, bottom);
-            let (_, high) = self.at(point.x, high, top, bottom);
+            let (x, low) = self.at(plot, point.x, low);
+            let (_, high) = self.at(plot, point.x, high);
             Some(Area {
                 left: x - 1.0,
                 right: x + 1.0,
@@ -93,46 +96,39 @@ impl ScatterChart {
         let within = Area {
             left: LEFT,
             right: WIDTH,
-            top: top - 6.0,
-            bottom,
+            top: plot.top - 6.0,
+            bottom: plot.bottom,
         };
         positions(&points, &names, taken, &within)
     }
 
-    fn grid(&self, top: f64, bottom: f64) -> Markup {
-        let across = |place: f64| tenth(LEFT + MARGIN + (RIGHT - LEFT - 2.0 * MARGIN) * place);
-        let up = |place: f64| tenth(bottom - (bottom - top) * place);
-        let lines: String = self
-            .y
-            .ticks()
-            .map(|(place, _)| format!("M{LEFT} {}H{RIGHT}", up(place)))
-            .chain(
-                self.x
-                    .ticks()
-                    .map(|(place, _)| format!("M{} {top}V{bottom}", across(place))),
-            )
-            .collect();
+    fn grid(&self, plot: Plot) -> Markup {
+        let Plot { top, bottom, .. } = plot;
+        let lines = self.y.ticks();
+        let lines = lines.map(|(place, _)| format!("M{LEFT} {}H{RIGHT}", plot.up(place)));
+        let upright = self.x.ticks();
+        let upright = upright.map(|(place, _)| format!("M{} {top}V{bottom}", plot.across(place)));
         html! {
-            path class="grid" d=(lines) {}
+            path class="grid" d=(lines.chain(upright).collect::<String>()) {}
             g class="tick" text-anchor="end" {
-                @for (place, tick) in self.y.ticks() { text x=(LEFT - 6.0) y=(tenth(up(place) + 4.0)) { (tick) } }
+                @for (place, tick) in self.y.ticks() { text x=(LEFT - 6.0) y=(tenth(plot.up(place) + 4.0)) { (tick) } }
             }
             // The last tick has room at its right, and none at its left for its whole width.
             g class="tick" text-anchor="middle" {
-                @for (place, tick) in self.x.ticks() { text x=(across(place)) y=(bottom + 15.0) { (tick) } }
+                @for (place, tick) in self.x.ticks() { text x=(plot.across(place)) y=(bottom + 15.0) { (tick) } }
             }
             text class="axis-title" x=((LEFT + RIGHT) / 2.0) y=(bottom + 32.0) text-anchor="middle" { (self.x.title) }
             text class="axis-title" x=(EDGE) y=(top - 10.0) { (self.y.title) }
         }
     }
 
-    fn marks(&self, placed: &[Option<LabelPosition>], top: f64, bottom: f64) -> Markup {
+    fn marks(&self, placed: &[Option<LabelPosition>], plot: Plot) -> Markup {
         let mut marks = Marks::in_order(&["whisker grey", "whisker", "dots point"]);
         for (point, place) in self.points.iter().zip(placed) {
-            let (x, y) = self.at(point.x, point.y, top, bottom);
+            let (x, y) = self.at(plot, point.x, point.y);
             if let Some((low, high)) = point.interval {
-                let (_, low) = self.at(point.x, low, top, bottom);
-                let (_, high) = self.at(point.x, high, top, bottom);
+                let (_, low) = self.at(plot, point.x, low);
+                let (_, high) = self.at(plot, point.x, high);
                 let whisker = if point.is_grey {
                     "whisker grey"
                 } else {
@@ -144,12 +140,12 @@ impl ScatterChart {
                 marks.dot("dots point", (x, y));
                 continue;
             }
-            marks.circles.push(Circle {
-                class: if point.is_grey { "dot grey" } else { "dot" },
-                at: (x, y),
-                radius: 3.5,
-                tip: place.is_none().then(|| point.name.clone()),
-            });
+            marks.circle(
+                if point.is_grey { "dot grey" } else { "dot" },
+                (x, y),
+                3.5,
+                place.is_none().then(|| point.name.clone()),
+            );
         }
         marks.draw()
     }

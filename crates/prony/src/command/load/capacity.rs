@@ -323,7 +323,7 @@ impl SearchLoads<'_> {
         let end = AtomicBool::new(false);
         self.loads.runner().run(plan, &end, &mut |progress| {
             end.store(self.is_stopped() || is_over(&progress), Relaxed);
-            self.progress.borrow().show(&progress);
+            self.progress.borrow().show(&progress, Instant::now());
         })
     }
 

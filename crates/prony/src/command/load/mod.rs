@@ -18,6 +18,7 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use prony_kernel::ThrottleMeter;
@@ -378,7 +379,7 @@ pub(super) fn run(project: Option<&Path>, arguments: &Arguments) -> Outcome {
         if let Some(warning) = telemetry.observe(&progress) {
             view.keep(&warning);
         }
-        view.show(progress, loads.silent());
+        view.show(progress, loads.silent(), Instant::now());
     };
     let loaded = loads.run_recording(&described.plan, recording, &interrupt, show);
     drop(view);

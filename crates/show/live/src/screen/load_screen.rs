@@ -15,17 +15,13 @@ mod schedule;
 mod tests;
 
 use crossterm::event::KeyCode;
-use prony_present::terminal::cut;
 use ratatui::Frame;
-use ratatui::layout::Rect;
-use ratatui::text::{Line, Text};
 
 pub use self::model::{LoadModel, LoadOutline, LoadUpdate, ServerUse};
 
 use self::columns::TimeColumns;
 use self::heat_map::{Density, LABELS};
 use self::history::RECENT_S;
-use self::rows::{Panel, rows};
 use crate::screen::view::{self, Screen, View};
 
 type Look<'m> = view::Look<'m, LoadModel>;
@@ -50,42 +46,6 @@ impl LoadScreen {
             density: Density::Logarithmic,
         };
         Self::of(model, panels, colour)
-    }
-}
-
-impl LoadPanels {
-    fn draw_panel(
-        &self,
-        frame: &mut Frame<'_>,
-        panel: Panel,
-        area: Rect,
-        look: &Look<'_>,
-        columns: &TimeColumns,
-    ) {
-        let (model, styles) = (look.model, look.styles);
-        let width = usize::from(area.width);
-        let text: Text<'_> = match panel {
-            Panel::Title => return head::title(frame, area, look),
-            Panel::Load => Line::styled(cut(&model.outline.load, width), styles.soft()).into(),
-            Panel::Progress => head::progress(look, area.width).into(),
-            Panel::Space => return,
-            Panel::Rate => figures::rate(look).into(),
-            Panel::Flows => figures::flows(look).into(),
-            Panel::Chart => rate_chart::bars(look, columns, area.height).into(),
-            Panel::Percentiles if area.height == 1 => {
-                figures::short_percentiles(model, width).into()
-            }
-            Panel::Percentiles => figures::percentiles(look).into(),
-            Panel::Map => heat_map::lines(look, columns, self.density, area.height).into(),
-            Panel::Errors => figures::errors(look, width).into(),
-            Panel::Generator => figures::generator(look).into(),
-            Panel::Server => figures::server(look).into(),
-            Panel::Silent => {
-                Line::styled(model.silent.clone().unwrap_or_default(), styles.warning()).into()
-            }
-            Panel::Keys => look.keys.clone().into(),
-        };
-        frame.render_widget(text, area);
     }
 }
 
@@ -124,11 +84,8 @@ impl View for LoadPanels {
     }
 
     fn draw(&mut self, frame: &mut Frame<'_>, look: &Look<'_>) {
-        let area = frame.area();
-        let width = usize::from(area.width).saturating_sub(LABELS + 1);
+        let width = usize::from(frame.area().width).saturating_sub(LABELS + 1);
         let columns = TimeColumns::of(look.model, self.is_whole, width);
-        for (panel, panel_area) in rows(look, area) {
-            self.draw_panel(frame, panel, panel_area, look, &columns);
-        }
+        rows::draw(frame, look, &columns, self.density);
     }
 }

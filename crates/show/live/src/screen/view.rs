@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 
 use crate::screen::help;
@@ -21,7 +20,6 @@ pub struct Screen<V: View> {
     pub(crate) styles: Styles,
 }
 
-/// What is particular to a screen.
 pub trait View: Send + 'static {
     type Model: Clone + Send;
     type Update: Send + 'static;
@@ -60,15 +58,6 @@ pub(crate) fn bar<'a>(share: f64, text: String, width: u16, styles: Styles) -> L
         Span::styled("░".repeat(columns.saturating_sub(filled)), styles.soft()),
         Span::raw(text),
     ])
-}
-
-/// Draws words at the right, and returns the area that is left beside them.
-pub(crate) fn at_right(frame: &mut Frame<'_>, area: Rect, text: String) -> Rect {
-    let width = u16::try_from(text.chars().count()).unwrap_or(u16::MAX);
-    let sides = Layout::horizontal([Constraint::Fill(1), Constraint::Length(width)]).spacing(1);
-    let [left, right] = sides.areas(area);
-    frame.render_widget(Line::from(text), right);
-    left
 }
 
 /// What a key means for the run or the load.

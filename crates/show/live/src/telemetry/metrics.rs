@@ -13,47 +13,33 @@ pub(crate) struct Metric {
     pub(crate) points: Points,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unit {
-    Requests,
-    Bytes,
-    Seconds,
-    /// A share of 1.
-    Ratio,
-    Flag,
-}
-
-impl Unit {
+pub(crate) struct Unit {
     /// Its code in UCUM, which OpenTelemetry uses.
-    pub(crate) const fn code(self) -> &'static str {
-        match self {
-            Self::Requests => "{request}",
-            Self::Bytes => "By",
-            Self::Seconds => "s",
-            Self::Ratio => "1",
-            Self::Flag => "",
-        }
-    }
-
+    pub(crate) code: &'static str,
     /// The word with which a name in OpenMetrics ends.
-    pub(crate) const fn word(self) -> Option<&'static str> {
-        match self {
-            Self::Bytes => Some("bytes"),
-            Self::Seconds => Some("seconds"),
-            Self::Ratio => Some("ratio"),
-            Self::Requests | Self::Flag => None,
-        }
-    }
+    pub(crate) word: Option<&'static str>,
 }
+
+const fn unit(code: &'static str, word: Option<&'static str>) -> Unit {
+    Unit { code, word }
+}
+
+const REQUESTS: Unit = unit("{request}", None);
+const BYTES: Unit = unit("By", Some("bytes"));
+const SECONDS: Unit = unit("s", Some("seconds"));
+/// A share of 1.
+const RATIO: Unit = unit("1", Some("ratio"));
+/// 0 or 1.
+const FLAG: Unit = unit("", None);
 
 /// What tells a point of a metric from the others.
-pub(crate) type Labels = Vec<(&'static str, &'static str)>;
+pub(crate) type Label = (&'static str, &'static str);
 
 pub(crate) enum Points {
     /// Counts that only grow.
-    Counters(Vec<(Labels, u64)>),
+    Counters(Vec<(Vec<Label>, u64)>),
     Gauge(f64),
-    Histograms(Vec<(Labels, Histogram)>),
+    Histograms(Vec<(Vec<Label>, Histogram)>),
 }
 
 pub(crate) struct Histogram {
@@ -88,25 +74,25 @@ pub(crate) fn of(figures: &Figures) -> Vec<Metric> {
     let mut metrics = vec![
         Metric {
             name: "prony.requests",
-            unit: Unit::Requests,
+            unit: REQUESTS,
             help: "Requests that ended, by phase of the load and by outcome.",
             points: requests(figures),
         },
         Metric {
             name: "prony.received",
-            unit: Unit::Bytes,
+            unit: BYTES,
             help: "Bytes received.",
             points: counters(figures, |progress| progress.bytes_read),
         },
         Metric {
             name: "prony.sent",
-            unit: Unit::Bytes,
+            unit: BYTES,
             help: "Bytes sent.",
             points: counters(figures, |progress| progress.bytes_written),
         },
         Metric {
             name: "prony.latency",
-            unit: Unit::Seconds,
+            unit: SECONDS,
             help: "Latency of the ok responses, from the due time if requests have one.",
             points: histograms(figures, |progress| {
                 (&progress.latency, progress.latency_sum_ns)
@@ -116,7 +102,7 @@ pub(crate) fn of(figures: &Figures) -> Vec<Metric> {
     if figures.has_schedule {
         metrics.push(Metric {
             name: "prony.schedule.lag",
-            unit: Unit::Seconds,
+            unit: SECONDS,
             help: "How far behind its schedule the generator itself began requests.",
             points: histograms(figures, |progress| (&progress.lag, progress.lag_sum_ns)),
         });
@@ -124,13 +110,13 @@ pub(crate) fn of(figures: &Figures) -> Vec<Metric> {
     metrics.extend([
         Metric {
             name: "prony.generator.busy",
-            unit: Unit::Ratio,
+            unit: RATIO,
             help: "The share of its time that the busiest thread of the generator was on a CPU.",
             points: Points::Gauge(figures.busy),
         },
         Metric {
             name: "prony.measuring",
-            unit: Unit::Flag,
+            unit: FLAG,
             help: "1 if every thread is measuring, 0 before that and during the warm-up.",
             points: Points::Gauge(f64::from(u8::from(figures.is_measuring))),
         },

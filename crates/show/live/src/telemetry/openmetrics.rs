@@ -6,7 +6,7 @@ use prony_present::words::Joined;
 
 use crate::telemetry::figures::Figures;
 use crate::telemetry::load_resource::LoadResource;
-use crate::telemetry::metrics::{self, Histogram, Labels, Metric, Points};
+use crate::telemetry::metrics::{self, Histogram, Label, Metric, Points};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
@@ -95,7 +95,7 @@ impl Text {
             Format::Prometheus => format!("{name}{suffix}"),
         };
         self.line(format_args!("# TYPE {described} {kind}"));
-        if let (Format::OpenMetrics, Some(unit)) = (self.format, metric.unit.word()) {
+        if let (Format::OpenMetrics, Some(unit)) = (self.format, metric.unit.word) {
             self.line(format_args!("# UNIT {described} {unit}"));
         }
         self.line(format_args!("# HELP {described} {}", metric.help));
@@ -115,7 +115,7 @@ impl Text {
         }
     }
 
-    fn histogram(&mut self, name: &str, labels: &Labels, histogram: &Histogram) {
+    fn histogram(&mut self, name: &str, labels: &[Label], histogram: &Histogram) {
         let bounds = Histogram::bounds().map(|bound| bound.to_string());
         let bounds = bounds.chain(["+Inf".to_owned()]);
         let mut so_far = 0u64;
@@ -133,7 +133,7 @@ impl Text {
 /// The name of a metric: that of OpenTelemetry with underscores and the unit.
 fn name_of(metric: &Metric) -> String {
     let name = metric.name.replace('.', "_");
-    match metric.unit.word() {
+    match metric.unit.word {
         Some(unit) => format!("{name}_{unit}"),
         None => name,
     }

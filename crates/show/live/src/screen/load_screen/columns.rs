@@ -26,7 +26,6 @@ impl TimeColumn {
     }
 }
 
-/// The columns, and the time of them all.
 #[derive(Clone, Debug)]
 pub(super) struct TimeColumns {
     pub(crate) columns: Vec<TimeColumn>,

@@ -5,23 +5,24 @@ use std::time::Duration;
 use prony_present::number::minutes;
 use prony_present::terminal::cut;
 use prony_present::words::plural;
-use ratatui::Frame;
-use ratatui::layout::Rect;
-use ratatui::text::Line;
+use ratatui::text::{Line, Span};
 
 use super::Look;
 use super::model::LoadModel;
-use crate::screen::view::{at_right, bar};
+use crate::screen::view::bar;
 
-pub(super) fn title(frame: &mut Frame<'_>, area: Rect, look: &Look<'_>) {
-    let times = times(look.model, look.at, area.width < NARROW);
-    let left = at_right(frame, area, times);
-    let title = cut(&look.model.outline.title, usize::from(left.width).max(1));
-    frame.render_widget(Line::styled(title, look.styles.strong()), left);
+pub(super) fn title<'a>(look: &Look<'_>, width: usize) -> Line<'a> {
+    let times = times(look.model, look.at, width < NARROW);
+    let room = width.saturating_sub(times.chars().count() + 1).max(1);
+    let title = format!("{:<room$} ", cut(&look.model.outline.title, room));
+    Line::from(vec![
+        Span::styled(title, look.styles.strong()),
+        Span::raw(times),
+    ])
 }
 
 /// With fewer columns than this only the time left is shown, if it is known.
-const NARROW: u16 = 60;
+const NARROW: usize = 60;
 
 /// `elapsed 12 s, left 18 s`.
 fn times(model: &LoadModel, at: Duration, is_narrow: bool) -> String {

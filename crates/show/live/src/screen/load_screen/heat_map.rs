@@ -12,7 +12,6 @@ use crate::screen::style::Styles;
 
 /// The columns of the labels, without the space after them.
 pub(super) const LABELS: usize = 7;
-/// The lines below the cells: errors, and times.
 const BELOW: u16 = 2;
 /// A map with fewer lines has none below its cells.
 const LEAST_WITH_AXIS: u16 = 6;
@@ -66,6 +65,9 @@ pub(super) fn lines<'a>(
     let (model, styles) = (look.model, look.styles);
     let has_axis = height >= LEAST_WITH_AXIS;
     let rows = usize::from(height - if has_axis { BELOW } else { 0 });
+    if rows == 0 {
+        return Vec::new();
+    }
     let mut lines = match Range::of(columns, rows) {
         Some(range) => cells(columns, range, rows, density, styles),
         None => vec![Line::default(); rows],
@@ -77,7 +79,6 @@ pub(super) fn lines<'a>(
     lines
 }
 
-/// The bands that the rows show.
 #[derive(Clone, Copy)]
 struct Range {
     begin: usize,

@@ -24,7 +24,6 @@ pub struct LoadOutline {
     pub schedule: Vec<Stage>,
 }
 
-/// Something that a load reports to its screen.
 #[derive(Clone, Debug)]
 pub enum LoadUpdate {
     Progress(Box<Progress>),
@@ -34,7 +33,6 @@ pub enum LoadUpdate {
     Server(ServerUse),
 }
 
-/// What the processes of a server use.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ServerUse {
     Running {
@@ -46,7 +44,6 @@ pub enum ServerUse {
     Ended,
 }
 
-/// What a load has reported so far.
 #[derive(Clone, Debug)]
 pub struct LoadModel {
     pub outline: LoadOutline,
@@ -163,7 +160,6 @@ impl LoadModel {
         Some((left, is_estimate))
     }
 
-    /// The rate of ok responses since the warm-up, per second.
     pub(super) fn mean_rate(&self) -> f64 {
         let since = self.measuring_since_s.unwrap_or(0.0);
         per_second(self.last.ok as f64, self.last.at_s - since)
@@ -191,7 +187,6 @@ impl LoadModel {
         at_s - self.measuring_since_s.unwrap_or(planned)
     }
 
-    /// Errors by kind, the most frequent first.
     pub(super) fn errors(&self) -> Vec<(Outcome, u64)> {
         let kinds = self.last.outcomes.iter();
         let mut kinds: Vec<_> = kinds

@@ -12,7 +12,6 @@ use super::interval_bar::{self, Axis};
 use super::model::{Cell, CellId, Column, FigureUnit, Readiness, RunModel};
 use crate::screen::style::Styles;
 
-/// The lines above the servers.
 pub(super) const HEADING: u16 = 2;
 
 /// The columns of a figure and of its `±`, with a space after each.
@@ -259,7 +258,6 @@ fn figure(model: &RunModel, server: usize, column: usize) -> Option<Estimate> {
     model.cells.get(&CellId { server, column })?.figure
 }
 
-/// A symbol for each round.
 fn strip(spans: &mut Vec<Span<'_>>, cell: &Cell, width: usize, styles: Styles) {
     for state in cell.rounds.values() {
         let (symbol, style) = styles.round(*state);

@@ -11,7 +11,7 @@ use ratatui::text::{Line, Span};
 use super::Look;
 use super::model::{FigureUnit, Left, Now, Readiness, RunModel};
 use crate::screen::style::Styles;
-use crate::screen::view::{self, at_right};
+use crate::screen::view;
 
 /// How many lines it has.
 pub(super) const HEIGHT: u16 = 4;
@@ -32,14 +32,22 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, look: &Look<'_>) {
     frame.render_widget(what_runs(model, at, styles), now);
 }
 
+/// Draws words at the right, and returns the area that is left beside them.
+fn at_right(frame: &mut Frame<'_>, area: Rect, text: String) -> Rect {
+    let width = u16::try_from(text.chars().count()).unwrap_or(u16::MAX);
+    let sides = Layout::horizontal([Constraint::Fill(1), Constraint::Length(width)]).spacing(1);
+    let [left, right] = sides.areas(area);
+    frame.render_widget(Line::from(text), right);
+    left
+}
+
 /// `elapsed 1 min 05 s, left 3 min 10 s`.
 fn times(model: &RunModel, at: Duration) -> String {
     let elapsed = format!("elapsed {}", minutes(at));
     let left = match model.left(at) {
         None => return elapsed,
-        Some(Left::About(left)) => minutes(left),
-        Some(Left::Between(least, most)) if least >= most => minutes(most),
-        Some(Left::Between(least, most)) => format!("{} to {}", minutes(least), minutes(most)),
+        Some(Left { least, most }) if least >= most => minutes(most),
+        Some(Left { least, most }) => format!("{} to {}", minutes(least), minutes(most)),
     };
     format!("{elapsed}, left {left}")
 }

@@ -22,7 +22,6 @@ impl Axis {
         Self((median > 0.0).then(|| high.clamp(median, median * BEYOND)))
     }
 
-    /// Where it ends.
     pub(super) fn end(self) -> Option<f64> {
         self.0
     }
@@ -37,7 +36,6 @@ impl Axis {
     }
 }
 
-/// The bar in `width` columns.
 pub(super) fn spans<'a>(
     figure: Estimate,
     axis: Axis,

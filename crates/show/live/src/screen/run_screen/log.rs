@@ -14,15 +14,15 @@ pub(super) fn lines<'a>(look: &Look<'_>, area: Rect) -> Vec<Line<'a>> {
     let rule = "─".repeat(usize::from(area.width).saturating_sub(15));
     let mut lines = vec![Line::styled(format!("newest first ─{rule}"), styles.soft())];
     let width = usize::from(area.width).saturating_sub(HEAD).max(1);
-    for (at, note) in &look.model.notes {
+    for (at, kind, note) in &look.model.notes {
         if lines.len() >= usize::from(area.height) {
             break;
         }
-        let (symbol, style) = styles.note(note.kind);
+        let (symbol, style) = styles.note(*kind);
         let seconds = at.as_secs();
         let clock = format!("{:>2}:{:02}", seconds / 60, seconds % 60);
         // Only the first line of a failure: the rest is printed after the run.
-        let text = note.text.lines().next().unwrap_or_default();
+        let text = note.lines().next().unwrap_or_default();
         for (i, part) in wrapped(text, width).into_iter().enumerate() {
             let head = if i == 0 {
                 vec![

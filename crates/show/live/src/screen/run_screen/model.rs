@@ -7,21 +7,19 @@ use prony_stats::Estimate;
 
 const MOST_NOTES: usize = 200;
 
-/// Everything that is shown of a run.
 #[derive(Clone, Debug, Default)]
 pub struct RunModel {
     pub title: String,
     /// What is measured how often: `9 servers, 3 workloads, 6 rounds`.
     pub plan: String,
     pub servers: Vec<ServerState>,
-    /// The workloads with their loads.
     pub columns: Vec<Column>,
     pub is_planned: bool,
     pub(super) cells: BTreeMap<CellId, Cell>,
     pub now: Option<Now>,
     pub(super) running_column: usize,
     /// The latest notes, newest first, each with its time.
-    pub(super) notes: VecDeque<(Duration, RunNote)>,
+    pub(super) notes: VecDeque<(Duration, RunNoteKind, String)>,
     pub attempts: AttemptCounts,
     /// How much of the expected time is over, from 0 to 1.
     pub share: f64,
@@ -40,7 +38,6 @@ pub struct CellId {
     pub column: usize,
 }
 
-/// How many attempts at trials there are.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AttemptCounts {
     pub done: u64,
@@ -50,7 +47,6 @@ pub struct AttemptCounts {
     pub re_run: u64,
 }
 
-/// A server while it is prepared.
 #[derive(Clone, Debug)]
 pub struct ServerState {
     pub id: String,
@@ -86,14 +82,11 @@ pub struct Column {
     pub unit: FigureUnit,
 }
 
-/// The unit of a headline figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FigureUnit {
     RequestsPerSecond,
     FlowsPerSecond,
-    /// The median latency in nanoseconds; less is better.
     MedianLatency,
-    /// User-space instructions per request; less is better.
     Instructions,
 }
 
@@ -135,24 +128,25 @@ pub enum Now {
     Explaining {
         /// What Prony does: `explaining go-nethttp × hello: round 2 of 5`.
         what: String,
-        /// How many steps of all servers are over.
         done: usize,
         steps: usize,
     },
 }
 
-/// How long the run still takes.
+/// How long the run still takes. If that depends on the figures, it is at least the one and at most the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Left {
-    About(Duration),
-    /// It depends on the figures: at least the first, at most the second.
-    Between(Duration, Duration),
+pub struct Left {
+    pub least: Duration,
+    pub most: Duration,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct RunNote {
-    pub(crate) kind: RunNoteKind,
-    pub(crate) text: String,
+impl Left {
+    pub fn about(time: Duration) -> Self {
+        Self {
+            least: time,
+            most: time,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -254,8 +248,7 @@ impl RunModel {
 
     /// Something noteworthy happened.
     pub fn note(&mut self, kind: RunNoteKind, text: &str, at: Duration) {
-        let text = text.to_owned();
-        self.notes.push_front((at, RunNote { kind, text }));
+        self.notes.push_front((at, kind, text.to_owned()));
         self.notes.truncate(MOST_NOTES);
     }
 
@@ -263,9 +256,9 @@ impl RunModel {
     pub(super) fn left(&self, at: Duration) -> Option<Left> {
         let (left, since) = self.left?;
         let less = |left: Duration| left.saturating_sub(at.saturating_sub(since));
-        Some(match left {
-            Left::About(left) => Left::About(less(left)),
-            Left::Between(least, most) => Left::Between(less(least), less(most)),
+        Some(Left {
+            least: less(left.least),
+            most: less(left.most),
         })
     }
 }
@@ -273,13 +266,11 @@ impl RunModel {
 impl Cell {
     /// How many rounds are over, re-runs excepted.
     pub(super) fn over(&self) -> usize {
-        let is_over = |state: &&RoundState| {
-            matches!(
-                state,
-                RoundState::Done | RoundState::Noisy | RoundState::Failed
-            )
-        };
-        self.rounds.values().filter(is_over).count()
+        let over = [RoundState::Done, RoundState::Noisy, RoundState::Failed];
+        self.rounds
+            .values()
+            .filter(|state| over.contains(state))
+            .count()
     }
 
     /// The state that a cell without room for its rounds shows: what runs, or else the worst, or else done.

@@ -10,7 +10,6 @@ use super::Look;
 use super::grid::{name_width, padded};
 use super::model::{Readiness, ServerState};
 
-/// The lines above the servers.
 pub(super) const HEADING: u16 = 1;
 
 pub(super) fn lines<'a>(look: &Look<'_>, width: u16, rows: Range<usize>) -> Vec<Line<'a>> {
