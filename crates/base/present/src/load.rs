@@ -91,19 +91,19 @@ fn time(time: Seconds) -> String {
 /// The load in a few words: `64 connections`, `1k/s over 64 connections, pipelined 16 deep`.
 pub fn short(load: &LoadSpec) -> String {
     let connections = plural(load.connections, "connection");
-    let users = |kind: &str, think_time: Seconds| {
-        let users = plural(load.connections, "user");
-        format!("{users}, {kind} loop, think time {}", time(think_time))
+    let users = plural(load.connections, "user");
+    let by_users = |kind: &str, think_time: &Seconds| {
+        format!("{users}, {kind} loop, think time {}", time(*think_time))
     };
     let who = match &load.shape {
-        LoadShape::Closed if load.flows => format!("flows of {}", plural(load.connections, "user")),
+        LoadShape::Closed if load.flows => format!("flows of {users}"),
         LoadShape::Closed => connections,
         LoadShape::Rate(schedule) => {
             let what = if load.flows { "flows at " } else { "" };
             format!("{what}{} over {connections}", schedule.stages_text())
         }
-        LoadShape::UsersClosed { think_time } => users("closed", *think_time),
-        LoadShape::UsersOpen { think_time } => users("open", *think_time),
+        LoadShape::UsersClosed { think_time } => by_users("closed", think_time),
+        LoadShape::UsersOpen { think_time } => by_users("open", think_time),
     };
     let [churn, in_flight, _, streams, ..] = trait_properties(load);
     let besides = [in_flight, churn, streams].map(|property| property.words);
@@ -224,34 +224,25 @@ fn arrivals(load: &LoadSpec) -> Vec<Property> {
     let count = load.connections;
     let connections = plural(count, "connection");
     let users = plural(count, "user");
-    let think = |s: &Seconds| property(format!("think time {}", time(*s)), format!("think-{s}s"));
     let of_flows = if load.flows { " of flows" } else { "" };
+    let by_users = |kind: &str, slug: &str, think: &Seconds| {
+        let who = format!("{users}, {kind} loop{of_flows}");
+        let think_time = format!("think time {}", time(*think));
+        vec![
+            property(who, format!("{slug}-{count}")),
+            property(think_time, format!("think-{think}s")),
+        ]
+    };
     let mut properties = match &load.shape {
-        LoadShape::Closed => vec![
-            property(
-                if load.flows { users } else { connections },
-                format!("closed-{count}"),
-            ),
-            property(format!("closed loop{of_flows}"), "closed"),
-        ],
-        LoadShape::UsersClosed { think_time } => {
+        LoadShape::Closed => {
+            let who = if load.flows { &users } else { &connections };
             vec![
-                property(
-                    format!("{users}, closed loop{of_flows}"),
-                    format!("users-closed-{count}"),
-                ),
-                think(think_time),
+                property(who, format!("closed-{count}")),
+                property(format!("closed loop{of_flows}"), "closed"),
             ]
         }
-        LoadShape::UsersOpen { think_time } => {
-            vec![
-                property(
-                    format!("{users}, open loop{of_flows}"),
-                    format!("users-{count}"),
-                ),
-                think(think_time),
-            ]
-        }
+        LoadShape::UsersClosed { think_time } => by_users("closed", "users-closed", think_time),
+        LoadShape::UsersOpen { think_time } => by_users("open", "users", think_time),
         LoadShape::Rate(schedule) => {
             let stages = schedule.stages_text();
             let most = load.most_connections();
@@ -335,28 +326,22 @@ fn counted(load: &LoadSpec, count: u64) -> String {
 
 /// When the load ends, and which protocol and generator it uses.
 fn extent(load: &LoadSpec) -> [Property; 5] {
-    let requests = load.requests.map(|n| counted(load, n));
-    let duration = load.duration.map(time);
+    let (requests, duration) = (load.requests, load.duration);
+    let (threads, warmup, timeout) = (load.threads, load.warmup, load.timeout);
+    let by_requests = requests.map_or("no end by requests".into(), |n| counted(load, n));
+    let by_time = duration.map_or("no end by time".into(), time);
+    let warmed_up = format!("{} of warm-up", time(warmup));
     [
         property(
-            requests.unwrap_or("no end by requests".into()),
-            format!("{}-requests", load.requests.unwrap_or_default()),
+            by_requests,
+            format!("{}-requests", requests.unwrap_or_default()),
         ),
+        property(by_time, format!("{}s", duration.unwrap_or_default())),
+        property(plural(threads, "thread"), format!("{threads}-threads")),
+        property(warmed_up, format!("warmup-{warmup}s")),
         property(
-            duration.unwrap_or("no end by time".into()),
-            format!("{}s", load.duration.unwrap_or_default()),
-        ),
-        property(
-            plural(load.threads, "thread"),
-            format!("{}-threads", load.threads),
-        ),
-        property(
-            format!("{} of warm-up", time(load.warmup)),
-            format!("warmup-{}s", load.warmup),
-        ),
-        property(
-            format!("timeout {}", time(load.timeout)),
-            format!("timeout-{}s", load.timeout),
+            format!("timeout {}", time(timeout)),
+            format!("timeout-{timeout}s"),
         ),
     ]
 }

@@ -135,10 +135,11 @@ impl<'a> RunExplanation<'a> {
         create_folder(folder)?;
         let put = |name: String, text: &str| write(&folder.join(name), text);
         for one in self.explanations {
-            for (profile, kind, file) in [
+            let profiles = [
                 (&one.on_cpu, ON_CPU, "on-cpu"),
                 (&one.off_cpu, OFF_CPU, "off-cpu"),
-            ] {
+            ];
+            for (profile, kind, file) in profiles {
                 let Some(profile) = profile else { continue };
                 let name = format!("{}-{}-{file}", one.server.replace('/', "-"), one.workload);
                 put(format!("{name}.folded"), &folded(profile))?;

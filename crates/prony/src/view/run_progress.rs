@@ -138,17 +138,10 @@ impl<'a> RunProgress<'a> {
             None => format!("on CPU {}", prony_kernel::format_cpu_list(&cpus.load)),
             Some(agents) => format!("from {}", fleet::described(agents.count, &agents.on)),
         };
-        let shared = cpus.shared() && request.generator.fleet().is_none_or(|it| it.are_here);
-        let line = format!(
-            "servers on CPU {}, load {load}{}",
-            prony_kernel::format_cpu_list(&cpus.server),
-            if shared {
-                ": they share CPUs, which distorts every figure"
-            } else {
-                ""
-            },
-        );
-        if shared {
+        let servers = prony_kernel::format_cpu_list(&cpus.server);
+        let line = format!("servers on CPU {servers}, load {load}");
+        if cpus.shared() && request.generator.fleet().is_none_or(|it| it.are_here) {
+            let line = format!("{line}: they share CPUs, which distorts every figure");
             view.warn(RunNoteKind::Plain, &line);
         } else {
             view.view.keep(&line);
@@ -279,12 +272,10 @@ impl<'a> RunProgress<'a> {
     pub(super) fn finish(self) {
         let attempts = self.model.attempts;
         if attempts.noisy > 0 {
-            self.view.keep(&format!(
-                "{} of {} noisy, {} re-run",
-                attempts.noisy,
-                plural(attempts.done as usize, "trial"),
-                attempts.re_run
-            ));
+            let trials = plural(attempts.done as usize, "trial");
+            let (noisy, re_run) = (attempts.noisy, attempts.re_run);
+            self.view
+                .keep(&format!("{noisy} of {trials} noisy, {re_run} re-run"));
         }
         let is_shown = !matches!(self.view, LiveView::Quiet);
         drop(self.view);

@@ -121,19 +121,17 @@ impl LoadModel {
     /// How much of the load is over, from 0 to 1; `None` if nobody knows.
     pub fn share(&self, at: Duration) -> Option<f64> {
         let by_time = self.whole().map(|whole| at.as_secs_f64() / whole);
-        let done = self.last.ok + self.last.errors;
-        let by_count = self.outline.requests.map(|all| {
-            if self.is_warming_up() {
-                0.0
-            } else {
-                done as f64 / all.max(1) as f64
-            }
-        });
-        let share = match (by_time, by_count) {
-            (Some(time), Some(count)) => Some(time.max(count)),
-            (one, other) => one.or(other),
+        let done = if self.is_warming_up() {
+            0
+        } else {
+            self.last.ok + self.last.errors
         };
-        share.map(|share| share.clamp(0.0, 1.0))
+        let by_count = self
+            .outline
+            .requests
+            .map(|all| done as f64 / all.max(1) as f64);
+        let shares = [by_time, by_count].into_iter().flatten();
+        shares.reduce(f64::max).map(|share| share.clamp(0.0, 1.0))
     }
 
     /// How long the load takes in all, in seconds, if its duration ends it.
