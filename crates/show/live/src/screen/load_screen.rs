@@ -22,9 +22,8 @@ pub use self::model::{LoadModel, LoadOutline, LoadUpdate, ServerUse};
 use self::columns::TimeColumns;
 use self::heat_map::{Density, LABELS};
 use self::history::RECENT_S;
-use crate::screen::view::{self, Screen, View};
-
-type Look<'m> = view::Look<'m, LoadModel>;
+use self::model::Look;
+use crate::screen::view::{Screen, View};
 
 pub type LoadScreen = Screen<LoadPanels>;
 

@@ -23,14 +23,13 @@ pub use self::model::{
     RunNoteKind, ServerState,
 };
 
-use crate::screen::view::{self, Screen, View};
+use self::model::Look;
+use crate::screen::view::{Screen, View};
 
 /// The fewest lines of the log that are shown below the grid.
 const LEAST_LOG: u16 = 3;
 /// With fewer lines than this for both, the grid gets them all.
 const ROOM_FOR_BOTH: u16 = 9;
-
-type Look<'m> = view::Look<'m, RunModel>;
 
 pub type RunScreen = Screen<RunPanels>;
 

@@ -7,8 +7,7 @@ use prony_present::words::{Joined, non_empty, outcome};
 use prony_stats::supports_percentile;
 use ratatui::text::{Line, Span};
 
-use super::Look;
-use super::model::{LoadModel, ServerUse, per_second};
+use super::model::{LoadModel, Look, ServerUse, per_second};
 use crate::screen::style::Styles;
 
 /// From this share of a CPU on the generator may be what limits the load.

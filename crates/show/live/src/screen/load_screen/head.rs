@@ -7,8 +7,7 @@ use prony_present::terminal::cut;
 use prony_present::words::plural;
 use ratatui::text::{Line, Span};
 
-use super::Look;
-use super::model::LoadModel;
+use super::model::{LoadModel, Look};
 use crate::screen::view::bar;
 
 pub(super) fn title<'a>(look: &Look<'_>, width: usize) -> Line<'a> {

@@ -5,9 +5,8 @@ use prony_present::number;
 use ratatui::style::Color;
 use ratatui::text::{Line, Span};
 
-use super::Look;
 use super::columns::TimeColumns;
-use super::model::LoadModel;
+use super::model::{LoadModel, Look};
 use crate::screen::style::Styles;
 
 /// The columns of the labels, without the space after them.

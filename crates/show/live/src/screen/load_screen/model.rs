@@ -7,6 +7,7 @@ use prony_model::{Outcome, Stage};
 
 use super::history::{History, Slice};
 use super::schedule::scheduled;
+use crate::screen::view;
 
 #[derive(Clone, Debug, Default)]
 pub struct LoadOutline {
@@ -56,6 +57,9 @@ pub struct LoadModel {
     pub(super) silent: Option<String>,
     pub(super) server: Option<ServerUse>,
 }
+
+/// What a frame shows of it.
+pub(super) type Look<'m> = view::Look<'m, LoadModel>;
 
 impl LoadModel {
     pub fn new(outline: LoadOutline) -> Self {

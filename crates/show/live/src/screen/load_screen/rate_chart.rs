@@ -3,9 +3,9 @@
 use prony_present::number;
 use ratatui::text::{Line, Span};
 
-use super::Look;
 use super::columns::TimeColumns;
 use super::heat_map::LABELS;
+use super::model::Look;
 
 const EIGHTHS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 

@@ -7,7 +7,8 @@ use ratatui::text::{Line, Text};
 
 use super::columns::TimeColumns;
 use super::heat_map::{self, Density};
-use super::{Look, figures, head, rate_chart};
+use super::model::Look;
+use super::{figures, head, rate_chart};
 
 const LEAST_MAP: u16 = 2;
 

@@ -7,9 +7,8 @@ use prony_present::terminal::cut;
 use prony_stats::Estimate;
 use ratatui::text::{Line, Span};
 
-use super::Look;
 use super::interval_bar::{self, Axis};
-use super::model::{Cell, CellId, Column, FigureUnit, Readiness, RunModel};
+use super::model::{Cell, CellId, Column, FigureUnit, Look, Readiness, RunModel};
 use crate::screen::style::Styles;
 
 pub(super) const HEADING: u16 = 2;

@@ -8,8 +8,7 @@ use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 
-use super::Look;
-use super::model::{FigureUnit, Left, Now, Readiness, RunModel};
+use super::model::{FigureUnit, Left, Look, Now, Readiness, RunModel};
 use crate::screen::style::Styles;
 use crate::screen::view;
 

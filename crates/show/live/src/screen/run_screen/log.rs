@@ -4,7 +4,7 @@ use prony_present::terminal::wrapped;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::Look;
+use super::model::Look;
 
 /// The columns of the time and the symbol.
 const HEAD: usize = 8;

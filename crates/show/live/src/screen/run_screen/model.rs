@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use prony_stats::Estimate;
 
+use crate::screen::view;
+
 const MOST_NOTES: usize = 200;
 
 #[derive(Clone, Debug, Default)]
@@ -158,6 +160,9 @@ pub enum RunNoteKind {
     WarmUp,
     Failed,
 }
+
+/// What a frame shows of it.
+pub(super) type Look<'m> = view::Look<'m, RunModel>;
 
 impl RunModel {
     /// A run of these servers, of which nothing has happened yet.

@@ -6,9 +6,8 @@ use std::time::Duration;
 use prony_present::number::minutes;
 use ratatui::text::{Line, Span};
 
-use super::Look;
 use super::grid::{name_width, padded};
-use super::model::{Readiness, ServerState};
+use super::model::{Look, Readiness, ServerState};
 
 pub(super) const HEADING: u16 = 1;
 
