@@ -67,6 +67,17 @@ pub(crate) fn show(text: &str, files: &[Option<ResultFile>]) {
     }
 }
 
+/// Writes a text to a file.
+pub(crate) fn write(path: &Path, text: &str) -> Result<(), Box<dyn Error>> {
+    ResultFile::open(path)?.write(text)
+}
+
+/// Creates a folder with those above it, unless it is there.
+pub(crate) fn create_folder(path: &Path) -> Result<(), String> {
+    let cannot = |error| format!("cannot create {}: {error}", path.display());
+    fs::create_dir_all(path).map_err(cannot)
+}
+
 impl ResultFile {
     /// Tries a file without changing it; `-` is standard output.
     pub(crate) fn open(path: &Path) -> Result<Self, String> {

@@ -25,6 +25,7 @@ mod curves;
 mod dot;
 mod history;
 mod labels;
+mod marks;
 mod panels;
 mod rows;
 mod scale;
@@ -80,7 +81,6 @@ impl Axis {
     }
 }
 
-/// A finished chart.
 #[derive(Clone, Debug)]
 pub struct Chart {
     title: String,
@@ -167,12 +167,10 @@ impl Chart {
     }
 }
 
-/// The height of a line of the heading.
 const HEADING: f64 = 18.0;
 /// About how many characters fit in a line of a narrow chart's heading, and of its smaller text.
 const HEADING_LETTERS: usize = 46;
 const NOTE_LETTERS: usize = 62;
-/// The height of a line of smaller text.
 const NOTE: f64 = 15.0;
 
 /// The heading of a narrow chart: the title in one or two lines.
@@ -187,7 +185,6 @@ fn heading_lines(title: &str) -> Vec<String> {
     }
 }
 
-/// Draws a narrow chart's heading at the top.
 fn heading(lines: &[String], left: f64) -> Markup {
     html! {
         @for (i, line) in lines.iter().enumerate() {
@@ -196,7 +193,6 @@ fn heading(lines: &[String], left: f64) -> Markup {
     }
 }
 
-/// The lines of smaller text that a note takes.
 fn note_lines(note: &str) -> Vec<String> {
     let lines = wrapped(note, NOTE_LETTERS).into_iter();
     lines.filter(|line| !line.is_empty()).collect()
@@ -223,6 +219,37 @@ fn legend(entries: &[(Dot, String)], left: f64, top: f64) -> Markup {
         @for (x, dot, words) in placed {
             circle class=(dot.class()) cx=(tenth(x)) cy=(top + 4.0) r="4" {}
             text class="tick" x=(tenth(x + 8.0)) y=(top + 8.0) { (words) }
+        }
+    }
+}
+
+/// The edges of a plot.
+#[derive(Clone, Copy)]
+struct Plot {
+    left: f64,
+    right: f64,
+    top: f64,
+    bottom: f64,
+}
+
+impl Plot {
+    /// From a position on the horizontal scale (0 to 1) to one in the chart.
+    fn across(self, place: f64) -> f64 {
+        tenth(self.left + (self.right - self.left) * place)
+    }
+
+    /// From a position on the vertical scale (0 to 1) to one in the chart.
+    fn up(self, place: f64) -> f64 {
+        tenth(self.bottom - (self.bottom - self.top) * place)
+    }
+
+    /// The same without a margin at every edge.
+    fn within(self, margin: f64) -> Self {
+        Self {
+            left: self.left + margin,
+            right: self.right - margin,
+            top: self.top + margin,
+            bottom: self.bottom - margin,
         }
     }
 }

@@ -5,33 +5,19 @@ pub struct Case {
     /// What it belongs to: CI systems group by it.
     pub class: String,
     pub name: String,
-    /// How long it took, in seconds, if that is known.
     pub seconds: Option<f64>,
     pub result: CaseResult,
-    /// What else there is to say.
     pub output: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CaseResult {
-    /// As required.
     Passed,
-    /// Not as required.
-    Failed {
-        /// What went wrong, in a line.
-        message: String,
-        /// What went wrong in full.
-        details: String,
-    },
-    /// Without a result.
-    Skipped {
-        /// Why.
-        message: String,
-    },
+    Failed { message: String, details: String },
+    Skipped { message: String },
 }
 
 impl Case {
-    /// A case with its result, and with nothing else to say.
     pub fn of(class: impl Into<String>, name: impl Into<String>, result: CaseResult) -> Self {
         Self {
             class: class.into(),
@@ -44,7 +30,6 @@ impl Case {
 }
 
 impl CaseResult {
-    /// Not as required.
     pub fn failed(message: impl Into<String>, details: impl Into<String>) -> Self {
         Self::Failed {
             message: message.into(),
@@ -52,16 +37,21 @@ impl CaseResult {
         }
     }
 
-    /// Without a result.
     pub fn skipped(message: impl Into<String>) -> Self {
         let message = message.into();
         Self::Skipped { message }
     }
 }
 
-/// The report of a suite of cases, as XML.
 pub fn xml(suite: &str, cases: &[Case]) -> String {
-    let (suite, counts) = (escaped(suite), Counts::of(cases).attributes());
+    let suite = escaped(suite);
+    let count = |is: fn(&CaseResult) -> bool| cases.iter().filter(|case| is(&case.result)).count();
+    let counts = format!(
+        "tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\"",
+        cases.len(),
+        count(|result| matches!(result, CaseResult::Failed { .. })),
+        count(|result| matches!(result, CaseResult::Skipped { .. }))
+    );
     let mut out = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     out += &format!("<testsuites name=\"prony\" {counts}>\n");
     out += &format!("  <testsuite name=\"{suite}\" {counts}>\n");
@@ -74,8 +64,7 @@ impl Case {
         let (class, name) = (escaped(&self.class), escaped(&self.name));
         let time = self
             .seconds
-            .map(|seconds| format!(" time=\"{seconds:.3}\""));
-        let time = time.unwrap_or_default();
+            .map_or(String::new(), |it| format!(" time=\"{it:.3}\""));
         *out += &format!("    <testcase classname=\"{class}\" name=\"{name}\"{time}>\n");
         match &self.result {
             CaseResult::Passed => {}
@@ -91,37 +80,6 @@ impl Case {
             *out += &format!("      <system-out>{}</system-out>\n", escaped(&self.output));
         }
         *out += "    </testcase>\n";
-    }
-}
-
-#[derive(Default)]
-struct Counts {
-    tests: usize,
-    failures: usize,
-    skipped: usize,
-}
-
-impl Counts {
-    fn of(cases: &[Case]) -> Self {
-        let mut counts = Self::default();
-        for case in cases {
-            counts.tests += 1;
-            match case.result {
-                CaseResult::Passed => {}
-                CaseResult::Failed { .. } => counts.failures += 1,
-                CaseResult::Skipped { .. } => counts.skipped += 1,
-            }
-        }
-        counts
-    }
-
-    fn attributes(&self) -> String {
-        let Self {
-            tests,
-            failures,
-            skipped,
-        } = self;
-        format!("tests=\"{tests}\" failures=\"{failures}\" errors=\"0\" skipped=\"{skipped}\"")
     }
 }
 

@@ -3,7 +3,7 @@
 use prony_model::{LoadResult, LoadShape, LoadSpec, MeasuredBy, Outage, Seconds};
 
 use crate::number::{self, exact, seconds};
-use crate::words::plural;
+use crate::words::{Joined, non_empty, plural};
 
 /// The load in one line: who sends and when, what connections do, and when it ends.
 ///
@@ -32,11 +32,8 @@ pub fn in_rounds(load: &LoadSpec, rounds: usize) -> String {
 
 /// Who sends requests and when: `64 connections, closed loop, 1 thread`, `20k/s, open loop, Poisson, 64 connections`.
 pub fn shape(load: &LoadSpec) -> String {
-    let mut words: Vec<String> = arrivals(load)
-        .into_iter()
-        .map(|property| property.words)
-        .collect();
-    words.retain(|words| !words.is_empty());
+    let words = arrivals(load).into_iter().map(|property| property.words);
+    let mut words: Vec<String> = words.filter(|words| !words.is_empty()).collect();
     match (&load.shape, load.connections, load.pipeline) {
         // One connection has one thread, whatever the user requested.
         (LoadShape::Closed, 1, 1) => words[1] += " (sequential)",
@@ -56,7 +53,6 @@ pub fn traits(load: &LoadSpec) -> Vec<String> {
         .collect()
 }
 
-/// What a load measures, if that is not time.
 fn by(load: &LoadSpec) -> Option<String> {
     (load.by == MeasuredBy::Instructions).then(|| "by instructions".to_owned())
 }
@@ -95,28 +91,25 @@ fn time(time: Seconds) -> String {
 /// The load in a few words: `64 connections`, `1k/s over 64 connections, pipelined 16 deep`.
 pub fn short(load: &LoadSpec) -> String {
     let connections = plural(load.connections, "connection");
-    let users = |kind: &str, think_time: Seconds| {
-        let users = plural(load.connections, "user");
-        format!("{users}, {kind} loop, think time {}", time(think_time))
+    let users = plural(load.connections, "user");
+    let by_users = |kind: &str, think_time: &Seconds| {
+        format!("{users}, {kind} loop, think time {}", time(*think_time))
     };
     let who = match &load.shape {
-        LoadShape::Closed if load.flows => format!("flows of {}", plural(load.connections, "user")),
+        LoadShape::Closed if load.flows => format!("flows of {users}"),
         LoadShape::Closed => connections,
         LoadShape::Rate(schedule) => {
             let what = if load.flows { "flows at " } else { "" };
             format!("{what}{} over {connections}", schedule.stages_text())
         }
-        LoadShape::UsersClosed { think_time } => users("closed", *think_time),
-        LoadShape::UsersOpen { think_time } => users("open", *think_time),
+        LoadShape::UsersClosed { think_time } => by_users("closed", think_time),
+        LoadShape::UsersOpen { think_time } => by_users("open", think_time),
     };
     let [churn, in_flight, _, streams, ..] = trait_properties(load);
     let besides = [in_flight, churn, streams].map(|property| property.words);
     let besides = besides.into_iter().chain(by(load));
     let besides = besides.filter(|words| !words.is_empty());
-    std::iter::once(who)
-        .chain(besides)
-        .collect::<Vec<_>>()
-        .join(", ")
+    std::iter::once(who).chain(besides).joined(", ")
 }
 
 /// From when to when this load's latency is measured, in a few words.
@@ -141,7 +134,6 @@ pub fn ack_wait(share: f64) -> String {
     )
 }
 
-/// What the latency of this load is called.
 pub fn latency_name(load: &LoadSpec) -> &'static str {
     if load.flows {
         "time of flows"
@@ -162,10 +154,11 @@ pub struct Distinction {
 /// Distinguishes each load from all others of `all`: by its first property, and by those in which it differs from a load
 /// that still has the same name.
 pub fn distinction(load: &LoadSpec, all: &[&LoadSpec]) -> Distinction {
-    let (words, slugs): (Vec<_>, Vec<_>) = telling(load, all, Always::First)
-        .into_iter()
-        .map(|property| (property.words, property.slug))
-        .unzip();
+    let telling = telling(load, all).into_iter().enumerate();
+    let named = telling.filter(|(place, (_, differs))| *place == 0 || *differs);
+    let named = named.map(|(_, (property, _))| property);
+    let named = named.filter(|property| !property.words.is_empty());
+    let (words, slugs): (Vec<_>, Vec<_>) = named.map(|it| (it.words, it.slug)).unzip();
     Distinction {
         words: words.join(", "),
         slug: slugs.join(" "),
@@ -174,31 +167,25 @@ pub fn distinction(load: &LoadSpec, all: &[&LoadSpec]) -> Distinction {
 
 /// How a load differs from all others of `all`, whose shapes are alike: `128 connections`. Empty if there is nothing to tell.
 pub fn difference(load: &LoadSpec, all: &[&LoadSpec]) -> String {
-    let telling = telling(load, all, Always::None);
-    let words: Vec<String> = telling.into_iter().map(|property| property.words).collect();
-    words.join(", ")
+    let telling = telling(load, all)
+        .into_iter()
+        .filter(|(_, differs)| *differs);
+    let words = telling.map(|(property, _)| property.words);
+    words.filter(|words| !words.is_empty()).joined(", ")
 }
 
-/// Which properties are named even if all loads have the same.
-#[derive(Clone, Copy, PartialEq)]
-enum Always {
-    First,
-    None,
-}
-
-/// The properties in which a load differs from one that still has the same name.
-fn telling(load: &LoadSpec, all: &[&LoadSpec], always: Always) -> Vec<Property> {
+/// Each property of a load, and whether it differs in it from one that is like it in all properties before.
+fn telling(load: &LoadSpec, all: &[&LoadSpec]) -> Vec<(Property, bool)> {
     let mut alike: Vec<Vec<Property>> = all.iter().map(|other| properties(other)).collect();
-    let mut telling = Vec::new();
-    for (i, property) in properties(load).into_iter().enumerate() {
-        let before = alike.len();
-        alike.retain(|other| other[i] == property);
-        let is_named = (i == 0 && always == Always::First) || alike.len() < before;
-        if is_named && !property.words.is_empty() {
-            telling.push(property);
-        }
-    }
-    telling
+    let telling = properties(load)
+        .into_iter()
+        .enumerate()
+        .map(|(i, property)| {
+            let before = alike.len();
+            alike.retain(|other| other[i] == property);
+            (property, alike.len() < before)
+        });
+    telling.collect()
 }
 
 /// One property of a load; empty if there is nothing to mention.
@@ -237,34 +224,25 @@ fn arrivals(load: &LoadSpec) -> Vec<Property> {
     let count = load.connections;
     let connections = plural(count, "connection");
     let users = plural(count, "user");
-    let think = |s: &Seconds| property(format!("think time {}", time(*s)), format!("think-{s}s"));
     let of_flows = if load.flows { " of flows" } else { "" };
+    let by_users = |kind: &str, slug: &str, think: &Seconds| {
+        let who = format!("{users}, {kind} loop{of_flows}");
+        let think_time = format!("think time {}", time(*think));
+        vec![
+            property(who, format!("{slug}-{count}")),
+            property(think_time, format!("think-{think}s")),
+        ]
+    };
     let mut properties = match &load.shape {
-        LoadShape::Closed => vec![
-            property(
-                if load.flows { users } else { connections },
-                format!("closed-{count}"),
-            ),
-            property(format!("closed loop{of_flows}"), "closed"),
-        ],
-        LoadShape::UsersClosed { think_time } => {
+        LoadShape::Closed => {
+            let who = if load.flows { &users } else { &connections };
             vec![
-                property(
-                    format!("{users}, closed loop{of_flows}"),
-                    format!("users-closed-{count}"),
-                ),
-                think(think_time),
+                property(who, format!("closed-{count}")),
+                property(format!("closed loop{of_flows}"), "closed"),
             ]
         }
-        LoadShape::UsersOpen { think_time } => {
-            vec![
-                property(
-                    format!("{users}, open loop{of_flows}"),
-                    format!("users-{count}"),
-                ),
-                think(think_time),
-            ]
-        }
+        LoadShape::UsersClosed { think_time } => by_users("closed", "users-closed", think_time),
+        LoadShape::UsersOpen { think_time } => by_users("open", "users", think_time),
         LoadShape::Rate(schedule) => {
             let stages = schedule.stages_text();
             let most = load.most_connections();
@@ -297,7 +275,6 @@ fn arrivals(load: &LoadSpec) -> Vec<Property> {
     properties
 }
 
-/// How the load differs from a plain one.
 fn trait_properties(load: &LoadSpec) -> [Property; 7] {
     let churn = load.requests_per_connection.map(|requests| {
         let words = match requests {
@@ -329,7 +306,6 @@ fn trait_properties(load: &LoadSpec) -> [Property; 7] {
     ]
 }
 
-/// How several requests are in flight over one connection.
 fn in_flight(load: &LoadSpec) -> Property {
     match (load.pipeline, load.multiplexed) {
         (..=1, _) => Property::default(),
@@ -344,35 +320,28 @@ fn in_flight(load: &LoadSpec) -> Property {
     }
 }
 
-/// How many requests, or flows, a load makes.
 fn counted(load: &LoadSpec, count: u64) -> String {
     plural(count as usize, if load.flows { "flow" } else { "request" })
 }
 
 /// When the load ends, and which protocol and generator it uses.
 fn extent(load: &LoadSpec) -> [Property; 5] {
-    let requests = load.requests.map(|n| counted(load, n));
-    let duration = load.duration.map(time);
+    let (requests, duration) = (load.requests, load.duration);
+    let (threads, warmup, timeout) = (load.threads, load.warmup, load.timeout);
+    let by_requests = requests.map_or("no end by requests".into(), |n| counted(load, n));
+    let by_time = duration.map_or("no end by time".into(), time);
+    let warmed_up = format!("{} of warm-up", time(warmup));
     [
         property(
-            requests.unwrap_or("no end by requests".into()),
-            format!("{}-requests", load.requests.unwrap_or_default()),
+            by_requests,
+            format!("{}-requests", requests.unwrap_or_default()),
         ),
+        property(by_time, format!("{}s", duration.unwrap_or_default())),
+        property(plural(threads, "thread"), format!("{threads}-threads")),
+        property(warmed_up, format!("warmup-{warmup}s")),
         property(
-            duration.unwrap_or("no end by time".into()),
-            format!("{}s", load.duration.unwrap_or_default()),
-        ),
-        property(
-            plural(load.threads, "thread"),
-            format!("{}-threads", load.threads),
-        ),
-        property(
-            format!("{} of warm-up", time(load.warmup)),
-            format!("warmup-{}s", load.warmup),
-        ),
-        property(
-            format!("timeout {}", time(load.timeout)),
-            format!("timeout-{}s", load.timeout),
+            format!("timeout {}", time(timeout)),
+            format!("timeout-{timeout}s"),
         ),
     ]
 }
@@ -380,20 +349,11 @@ fn extent(load: &LoadSpec) -> [Property; 5] {
 /// `10,000 requests or 2 s after 0.5 s of warm-up`.
 fn end(load: &LoadSpec) -> Option<String> {
     let requests = load.requests.map(|n| counted(load, n));
-    let ends: Vec<String> = requests
-        .into_iter()
-        .chain(load.duration.map(time))
-        .collect();
+    let ends = requests.into_iter().chain(load.duration.map(time));
     let warm_up =
         (!load.warmup.is_zero()).then(|| format!("after {} of warm-up", time(load.warmup)));
-    let words: Vec<String> = [
-        Some(ends.join(" or ")).filter(|end| !end.is_empty()),
-        warm_up,
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    (!words.is_empty()).then(|| words.join(" "))
+    let parts = [non_empty(ends.joined(" or ")), warm_up];
+    non_empty(parts.into_iter().flatten().joined(" "))
 }
 
 #[cfg(test)]

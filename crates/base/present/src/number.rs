@@ -136,21 +136,19 @@ pub fn bytes(bytes: f64) -> String {
 
 /// A growth in bytes, with its sign: `+3.20 MiB`, `−640 B`, `0 B`.
 pub fn growth(growth: f64) -> String {
-    let size = bytes(growth.abs());
-    match growth {
-        g if g > 0.0 => format!("+{size}"),
-        g if g < 0.0 => format!("−{size}"),
-        _ => size,
-    }
+    signed(growth, bytes(growth.abs()))
 }
 
 /// A difference in seconds, with its sign: `+1.20 µs`, `−340 ns`.
 pub fn more_or_less_time(seconds: f64) -> String {
-    let time = duration(seconds.abs() * 1e9);
-    match seconds {
-        s if s > 0.0 => format!("+{time}"),
-        s if s < 0.0 => format!("−{time}"),
-        _ => time,
+    signed(seconds, duration(seconds.abs() * 1e9))
+}
+
+fn signed(figure: f64, size: String) -> String {
+    match figure {
+        f if f > 0.0 => format!("+{size}"),
+        f if f < 0.0 => format!("−{size}"),
+        _ => size,
     }
 }
 

@@ -23,13 +23,13 @@ use crate::colours;
 use crate::markdown::{escaped, fenced};
 use crate::table::{Facet, Ids, Table, Weight, query_string};
 use crate::terminal::{Paint, listing, wrapped};
+use crate::words::Joined;
 
 const STYLE: &str = include_str!("page/style.css");
 /// Sorts, filters, opens rows and shows tips; a page is complete without it.
 const SCRIPT: &str = include_str!("page/script.js");
 /// A page loads nothing; its style and its script are its own.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:; connect-src 'self'";
-/// The least width of a terminal, in characters.
 pub const LEAST_WIDTH: usize = 40;
 
 fn style() -> String {
@@ -38,17 +38,13 @@ fn style() -> String {
 
 #[derive(Clone, Debug, Default)]
 pub struct Page {
-    /// The pages above this one, the topmost first.
     pub trail: Vec<Link>,
-    /// A few words above the title, such as the suite.
     pub kicker: String,
     pub title: String,
-    /// A few facts: names and values.
     pub facts: Vec<(&'static str, String)>,
     /// What precedes all sections.
     pub intro: Vec<Block>,
     pub sections: Vec<Section>,
-    /// The last line.
     pub footer: String,
 }
 
@@ -56,53 +52,39 @@ pub struct Page {
 pub struct Section {
     /// Its anchor, for links.
     pub id: String,
-    /// A few words above the title.
     pub kicker: String,
-    /// The title; without one the section has no heading.
     pub title: String,
-    /// A line below the title.
     pub lead: String,
-    /// The content.
     pub blocks: Vec<Block>,
-    /// What a page filters the section by.
     pub facets: Vec<Facet>,
     /// Whether Markdown, which has no menu of sections, folds it away under its title.
     pub folds: bool,
 }
 
-/// A link to another page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Link {
-    /// Its words.
     pub text: String,
     /// Where it leads, relative to the page.
     pub href: String,
 }
 
-/// An element of a section.
 #[derive(Clone, Debug)]
 pub enum Block {
     Heading(String),
-    /// A paragraph.
     Text(String),
     /// A paragraph in smaller letters, for what belongs to a table.
     Caption(String),
-    /// A warning to read before the figures.
     Callout(Weight, String),
     /// A list. An item's text before its first `: ` is its term.
     List(Vec<String>),
-    /// Names and their values.
     Facts(Vec<(&'static str, String)>),
     Table(Table),
     /// A table whose rows open, and what each then shows. Only pages show that.
     OpenTable(Table, Vec<Vec<Block>>),
-    /// Links to other pages.
     Links(Vec<Link>),
-    /// Charts side by side.
     Charts(Vec<Figure>),
     /// Small curves with their words. Only pages draw them; every medium has the words.
     Sparks(Vec<Spark>),
-    /// Preformatted lines.
     Code(String),
     /// Content that a page folds away under a title.
     Fold(String, Vec<Block>),
@@ -118,7 +100,6 @@ pub struct Embedded {
     pub document: String,
 }
 
-/// A chart with the name of its file.
 #[derive(Clone, Debug)]
 pub struct Figure {
     /// The name of its file, and its id in a page.
@@ -130,7 +111,6 @@ pub struct Figure {
 const MOST_LAID_OUT: usize = 10;
 
 impl Page {
-    /// A page of these sections alone.
     pub fn of(sections: Vec<Section>) -> Self {
         Self {
             sections,
@@ -142,10 +122,7 @@ impl Page {
     /// and filters tables; without scripts everything is there to read.
     pub fn html(&self) -> String {
         let mut ids = Ids::default();
-        let titled = self
-            .sections
-            .iter()
-            .filter(|section| !section.title.is_empty());
+        let titled = self.sections.iter().filter(|one| !one.title.is_empty());
         let page = html! {
             (DOCTYPE)
             html lang="en" {
@@ -212,17 +189,13 @@ impl Page {
             }
         };
         let mut parts = vec![heading("#", &self.title)];
-        let facts = self
-            .facts
-            .iter()
-            .map(|(name, value)| format!("{name}: {}", escaped(value)));
-        parts.push(facts.collect::<Vec<_>>().join(" · "));
+        let facts = self.facts.iter();
+        let facts = facts.map(|(name, value)| format!("{name}: {}", escaped(value)));
+        parts.push(facts.joined(" · "));
         let block = |block: &Block| block.markdown(above);
         parts.extend(self.intro.iter().map(block));
         for section in &self.sections {
-            let mut content: Vec<String> = [&section.kicker, &section.lead]
-                .map(|text| escaped(text))
-                .into();
+            let mut content = vec![escaped(&section.kicker), escaped(&section.lead)];
             content.extend(section.blocks.iter().map(block));
             if section.folds {
                 parts.push(folded(&escaped(&section.title), &content));
@@ -261,7 +234,6 @@ impl Page {
 }
 
 impl Section {
-    /// A section with this anchor, title and content.
     pub fn of(id: impl Into<String>, title: impl Into<String>, blocks: Vec<Block>) -> Self {
         Self {
             id: id.into(),
@@ -271,12 +243,10 @@ impl Section {
         }
     }
 
-    /// A section with a list; `None` if the list is empty.
     pub fn list(id: &str, title: &str, items: Vec<String>) -> Option<Self> {
         Some(Self::of(id, title, vec![Block::list(items)?]))
     }
 
-    /// Sets the line below the title.
     #[must_use]
     pub fn lead(mut self, lead: impl Into<String>) -> Self {
         self.lead = lead.into();
@@ -301,7 +271,6 @@ fn blocks_html(blocks: &[Block], ids: &mut Ids) -> Markup {
 }
 
 impl Block {
-    /// A list; `None` if it is empty.
     pub fn list(items: Vec<String>) -> Option<Self> {
         (!items.is_empty()).then_some(Self::List(items))
     }
@@ -365,17 +334,14 @@ impl Block {
                 .collect(),
             Self::Charts(figures) => {
                 let images = figures.iter().map(|figure| {
-                    format!(
-                        "![{}](charts/{})",
-                        escaped(figure.chart.title()),
-                        figure.file
-                    )
+                    let title = escaped(figure.chart.title());
+                    format!("![{title}](charts/{})", figure.file)
                 });
-                images.collect::<Vec<_>>().join("\n")
+                images.joined("\n")
             }
             Self::Sparks(sparks) => {
                 let words = sparks.iter().map(|spark| escaped(&spark.words));
-                words.collect::<Vec<_>>().join("\n\n")
+                words.joined("\n\n")
             }
             Self::Code(code) => fenced(code),
             Self::Fold(title, blocks) => {
@@ -394,12 +360,10 @@ impl Block {
                 .map(|line| with(paint, line))
                 .collect()
         };
-        let indented = |texts: &[String], with: fn(Paint, &str) -> String| -> Vec<String> {
-            let lines = texts
-                .iter()
-                .flat_map(|text| wrapped(text, width.saturating_sub(2)));
+        let dimmed = |text: &str| -> Vec<String> {
+            let lines = wrapped(text, width.saturating_sub(2)).into_iter();
             lines
-                .map(|line| format!("  {}", with(paint, &line)))
+                .map(|line| format!("  {}", paint.dim(&line)))
                 .collect()
         };
         match self {
@@ -413,17 +377,16 @@ impl Block {
             Self::Facts(facts) => listing(facts, width).lines().map(str::to_owned).collect(),
             Self::Table(table) | Self::OpenTable(table, _) => table.terminal(width, paint),
             Self::Links(links) => {
-                let texts: Vec<String> = links.iter().map(|link| link.text.clone()).collect();
-                indented(&texts, |_, line| line.to_owned())
+                let lines = links
+                    .iter()
+                    .flat_map(|link| wrapped(&link.text, width.saturating_sub(2)));
+                lines.map(|line| format!("  {line}")).collect()
             }
-            Self::Sparks(sparks) => {
-                let words: Vec<String> = sparks.iter().map(|spark| spark.words.clone()).collect();
-                indented(&words, Paint::dim)
-            }
-            Self::Code(code) => {
-                let lines: Vec<String> = code.lines().map(str::to_owned).collect();
-                indented(&lines, Paint::dim)
-            }
+            Self::Sparks(sparks) => sparks
+                .iter()
+                .flat_map(|spark| dimmed(&spark.words))
+                .collect(),
+            Self::Code(code) => code.lines().flat_map(dimmed).collect(),
             Self::Charts(_) | Self::Embedded(_) => Vec::new(),
             Self::Fold(title, blocks) => {
                 let head = painted(title, Paint::bold).into_iter();
@@ -442,41 +405,31 @@ impl Figure {
 
 /// An item of a list, whose lines after the first are indented more.
 fn hanging(item: &str, width: usize) -> Vec<String> {
-    let lines = wrapped(item, width.saturating_sub(4));
-    let indents = std::iter::once("  ").chain(std::iter::repeat("    "));
-    lines
-        .iter()
-        .zip(indents)
-        .map(|(line, indent)| format!("{indent}{line}"))
-        .collect()
+    let lines = wrapped(item, width.saturating_sub(4))
+        .into_iter()
+        .enumerate();
+    let indented = |(i, line)| format!("{}{line}", if i == 0 { "  " } else { "    " });
+    lines.map(indented).collect()
 }
 
-/// The title, followed by the lead if there is room.
 fn heading(title: &str, lead: &str, width: usize, paint: Paint) -> Vec<String> {
     if title.chars().count() + 2 + lead.chars().count() <= width {
-        let lead = paint.dim(lead);
-        return vec![
-            format!("{}  {lead}", paint.bold(title))
-                .trim_end()
-                .to_owned(),
-        ];
+        let line = format!("{}  {}", paint.bold(title), paint.dim(lead));
+        return vec![line.trim_end().to_owned()];
     }
-    let titles = wrapped(title, width)
-        .into_iter()
-        .map(|line| paint.bold(&line));
+    let (titles, leads) = (wrapped(title, width), wrapped(lead, width));
+    let titles = titles.iter().map(|line| paint.bold(line));
     titles
-        .chain(wrapped(lead, width).iter().map(|line| paint.dim(line)))
+        .chain(leads.iter().map(|line| paint.dim(line)))
         .collect()
 }
 
-/// The parts with empty lines between them.
 fn paragraphs(parts: &[String]) -> String {
     let parts = parts.iter().map(|part| part.trim_end());
     let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
     parts.join("\n\n")
 }
 
-/// Markdown folded away under its title.
 fn folded(title: &str, parts: &[String]) -> String {
     format!(
         "<details>\n<summary>{title}</summary>\n\n{}\n\n</details>",

@@ -31,7 +31,6 @@ use std::borrow::Cow;
 
 use crate::number;
 
-/// A column of tables whose rows show a `T`.
 pub struct Column<T> {
     head: Head,
     cell: fn(&T) -> Cell,
@@ -55,7 +54,6 @@ pub struct Head {
 }
 
 impl Head {
-    /// A column of words.
     pub const fn words(title: &'static str) -> Self {
         Self {
             title: Cow::Borrowed(title),
@@ -76,14 +74,12 @@ impl Head {
         }
     }
 
-    /// Sets the tooltip of the title.
     #[must_use]
     pub fn hint(mut self, hint: &'static str) -> Self {
         self.hint = hint;
         self
     }
 
-    /// Sets the drop priority.
     #[must_use]
     pub fn drop(mut self, drop: u8) -> Self {
         self.drop = drop;
@@ -97,14 +93,12 @@ impl<T> Column<T> {
         Self { head, cell }
     }
 
-    /// A column of figures.
     pub const fn figure(title: &'static str, cell: fn(&T) -> Cell) -> Self {
         let mut head = Head::words(title);
         head.is_words = false;
         Self { head, cell }
     }
 
-    /// Sets the tooltip of the title.
     #[must_use]
     pub const fn hint(mut self, hint: &'static str) -> Self {
         self.head.hint = hint;
@@ -132,7 +126,6 @@ pub struct Cell {
     pub text: String,
     /// A detail in smaller letters: an interval, a framework.
     pub detail: String,
-    /// A rank.
     pub badge: Option<Badge>,
     /// A bar of this length: a share (0 to 1) of the longest.
     pub bar: Option<f64>,
@@ -146,7 +139,6 @@ pub struct Cell {
     pub href: String,
 }
 
-/// What a cell's colour means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Colour {
     Good,
@@ -160,11 +152,8 @@ pub enum Colour {
 /// The rank next to a figure.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Badge {
-    /// The range of ranks: `2–4`.
     pub text: String,
-    /// Whether the range includes the first rank.
     pub is_first: bool,
-    /// A tooltip.
     pub hint: String,
 }
 
@@ -191,21 +180,18 @@ impl Cell {
         figure.map_or_else(Self::default, |figure| Self::text(shown(figure)))
     }
 
-    /// Sets what a page sorts it by.
     #[must_use]
     pub fn order(mut self, order: impl Into<Option<f64>>) -> Self {
         self.order = order.into();
         self
     }
 
-    /// Sets what a page shows on hover or tap.
     #[must_use]
     pub fn tip(mut self, tip: impl Into<String>) -> Self {
         self.tip = tip.into();
         self
     }
 
-    /// Sets the colour in a terminal.
     #[must_use]
     pub fn colour(mut self, colour: impl Into<Option<Colour>>) -> Self {
         self.colour = colour.into();
@@ -221,7 +207,6 @@ impl Cell {
         self
     }
 
-    /// Whether the cell is blank.
     pub fn is_empty(&self) -> bool {
         self.text.is_empty() && self.badge.is_none()
     }
@@ -240,61 +225,46 @@ impl Cell {
 /// The standing of a row among the others.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tone {
-    /// An ordinary row.
     #[default]
     Plain,
-    /// A leading row.
     Leading,
     /// A row that is not comparable with the others.
     Aside,
 }
 
-/// A remark on a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flag {
-    /// A few words.
     pub text: String,
-    /// Its importance.
     pub weight: Weight,
 }
 
 impl Flag {
-    /// A remark of this importance.
     pub fn of(weight: Weight, text: String) -> Self {
         Self { text, weight }
     }
 }
 
-/// How important a remark is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
-    /// Something is wrong.
     Bad,
-    /// The figures need care.
     Warning,
-    /// For information.
     Note,
 }
 
-/// A row: its cells, and how it is shown.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Row {
-    /// Its standing among the others.
     pub tone: Tone,
     /// Whether a line separates it from the row above.
     pub begins_group: bool,
-    /// Remarks.
     pub flags: Vec<Flag>,
     /// The cells, one for each column; fewer if `absent` gives a reason.
     pub cells: Vec<Cell>,
     /// Why the remaining cells are missing.
     pub absent: Option<String>,
-    /// What a page filters the row by.
     pub facets: Vec<Facet>,
 }
 
 impl Row {
-    /// A row of these cells.
     pub fn of(cells: impl IntoIterator<Item = Cell>) -> Self {
         Self {
             cells: cells.into_iter().collect(),
@@ -302,7 +272,6 @@ impl Row {
         }
     }
 
-    /// A row without cells yet, with these remarks.
     pub fn flagged(weight: Weight, texts: impl IntoIterator<Item = String>) -> Self {
         let flags = texts.into_iter().map(|text| Flag::of(weight, text));
         Self {
@@ -311,28 +280,24 @@ impl Row {
         }
     }
 
-    /// Sets its standing among the others.
     #[must_use]
     pub fn tone(mut self, tone: Tone) -> Self {
         self.tone = tone;
         self
     }
 
-    /// Sets whether a line separates it from the row above.
     #[must_use]
     pub fn begins_group(mut self, begins: bool) -> Self {
         self.begins_group = begins;
         self
     }
 
-    /// Sets why its remaining cells are missing.
     #[must_use]
     pub fn absent(mut self, why: impl Into<Option<String>>) -> Self {
         self.absent = why.into();
         self
     }
 
-    /// Sets what a page filters it by.
     #[must_use]
     pub fn facets(mut self, facets: Vec<Facet>) -> Self {
         self.facets = facets;
@@ -350,19 +315,16 @@ pub struct Facet {
 }
 
 impl Facet {
-    /// A property and its value.
     pub fn of(name: &'static str, value: impl Into<String>) -> Self {
         let value = value.into();
         Self { name, value }
     }
 }
 
-/// A table that is ready to be shown.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
     /// A caption, if the heading above the table does not say what it shows.
     pub caption: String,
-    /// Its columns.
     pub heads: Vec<Head>,
     pub rows: Vec<Row>,
     /// Whether Markdown shows every column, because each was chosen by name.
@@ -370,7 +332,6 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table of these columns and rows.
     pub fn with(
         heads: impl IntoIterator<Item = Head>,
         rows: impl IntoIterator<Item = Row>,
@@ -382,14 +343,12 @@ impl Table {
         }
     }
 
-    /// The same table, of which Markdown shows every column.
     #[must_use]
     pub fn whole(mut self) -> Self {
         self.is_whole = true;
         self
     }
 
-    /// Sets its caption.
     #[must_use]
     pub fn caption(mut self, caption: impl Into<String>) -> Self {
         self.caption = caption.into();
@@ -425,7 +384,6 @@ impl Table {
         self
     }
 
-    /// The column with the names of the rows.
     fn name(&self) -> usize {
         self.heads
             .iter()

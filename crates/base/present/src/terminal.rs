@@ -11,7 +11,6 @@ const LEAST_TEXT: usize = 30;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Paint {
-    /// Whether the terminal shows colours.
     pub colour: bool,
 }
 
@@ -29,7 +28,6 @@ impl Paint {
         self.with("1", text)
     }
 
-    /// Dimmed.
     pub(crate) fn dim(self, text: &str) -> String {
         self.with("2", text)
     }
@@ -38,7 +36,6 @@ impl Paint {
         self.with("33", text)
     }
 
-    /// As an error.
     pub fn bad(self, text: &str) -> String {
         self.with("31", text)
     }

@@ -33,9 +33,7 @@ pub fn list<T: AsRef<str>>(words: &[T]) -> String {
     }
 }
 
-/// Words put together.
 pub trait Joined: Iterator {
-    /// All words with a separator between them.
     fn joined(self, separator: &str) -> String
     where
         Self: Sized,
@@ -54,7 +52,6 @@ pub trait Joined: Iterator {
 
 impl<I: Iterator> Joined for I {}
 
-/// The text, unless it is empty.
 pub fn non_empty(text: String) -> Option<String> {
     Some(text).filter(|text| !text.is_empty())
 }
@@ -72,7 +69,6 @@ pub fn command_line(words: &[String]) -> String {
     quoted.joined(" ")
 }
 
-/// Capitalizes the first letter.
 pub fn capital(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string());
@@ -84,7 +80,6 @@ pub fn outcome(outcome: Outcome) -> String {
     outcome.name().replace('_', " ")
 }
 
-/// Why a server is not measured; `None` if it is ready.
 pub fn not_ready(status: &ServerStatus) -> Option<String> {
     match status {
         ServerStatus::Ready => None,

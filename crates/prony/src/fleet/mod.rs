@@ -280,11 +280,11 @@ impl Loads {
             plan.limits(),
             interrupt,
             &mut |replied, agents| {
-                line.move_to(replied as f64 / agents as f64);
-                line.show(&[waiting(replied, agents)]);
+                let share = replied as f64 / agents as f64;
+                line.show(&[waiting(replied, agents)], Some(share));
             },
         );
-        line.finish();
+        drop(line);
         let fleet = fleet?;
         let agents = Agents {
             on: plan.on().to_owned(),

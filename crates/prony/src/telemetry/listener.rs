@@ -27,10 +27,6 @@ const LIMITS: HttpLimits = HttpLimits {
 };
 
 /// The addresses to listen on: of `HOST:PORT`, or of this machine alone if there is no host.
-///
-/// # Errors
-///
-/// If that is no address, or the host has none.
 pub(super) fn addresses(text: &str) -> Result<Vec<SocketAddr>, String> {
     let wrong = || {
         format!(

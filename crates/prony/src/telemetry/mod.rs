@@ -14,8 +14,8 @@ use prony_live::telemetry::{Figures, LoadResource};
 use prony_load::{LoadPlan, Progress};
 
 use self::listener::Listener;
-pub(crate) use self::pusher::LastPush;
-use self::pusher::{Pusher, Receiver};
+pub(crate) use self::pusher::Pusher;
+use self::pusher::Receiver;
 use self::shared::Shared;
 use crate::exit::usage;
 
@@ -51,10 +51,6 @@ pub(crate) struct Outlets {
 
 impl TelemetryFlags {
     /// Listens, and reads the URL.
-    ///
-    /// # Errors
-    ///
-    /// If the address or the URL is wrong, or the address cannot be used.
     pub(crate) fn open(&self) -> Result<Outlets, Box<dyn Error>> {
         let receiver = self.otlp.as_deref().map(Receiver::at).transpose();
         let receiver = receiver.map_err(|error| usage(format!("--otlp: {error}")))?;
@@ -79,10 +75,6 @@ pub(crate) struct Telemetry {
 
 impl Outlets {
     /// Starts to send the figures of a load, on these CPUs.
-    ///
-    /// # Errors
-    ///
-    /// If the system starts no thread.
     pub(crate) fn start(self, plan: &LoadPlan, cpus: &[usize]) -> io::Result<Telemetry> {
         let shared = Shared {
             resource: Arc::new(LoadResource::of(plan, instance())),
@@ -110,7 +102,7 @@ impl Telemetry {
     }
 
     /// Closes the listener, and lets the last figures be pushed.
-    pub(crate) fn end(self) -> Option<LastPush> {
+    pub(crate) fn end(self) -> Option<Pusher> {
         drop(self.listener);
         self.pusher.map(Pusher::end)
     }

@@ -15,12 +15,10 @@ use prony_traffic::{HttpUrl, HttpVersion, RequestParts, Response, Scheme};
 
 use super::Shared;
 
-/// How often figures are pushed.
 const EVERY: Duration = Duration::from_secs(1);
 /// How long a connection, or a response, may take.
 const TIMEOUT: Duration = Duration::from_secs(2);
 
-/// An OpenTelemetry receiver.
 pub(super) struct Receiver {
     url: HttpUrl,
     tls: Option<TlsClient>,
@@ -28,10 +26,6 @@ pub(super) struct Receiver {
 
 impl Receiver {
     /// The one at this URL, to which the path of metrics is added.
-    ///
-    /// # Errors
-    ///
-    /// If the URL is not one, names a user, has a query, or needs TLS that cannot be set up.
     pub(super) fn at(url: &str) -> Result<Self, Box<dyn Error>> {
         is_of_a_receiver(url)?;
         let base: HttpUrl = url.parse()?;
@@ -91,13 +85,11 @@ const WRITE: &str =
     "Prony pushes over HTTP, usually to port 4318: write for instance http://localhost:4318";
 
 fn is_http(scheme: &str) -> bool {
-    let schemes = [Scheme::Http, Scheme::Https];
-    schemes
+    [Scheme::Http, Scheme::Https]
         .iter()
         .any(|it| it.name().eq_ignore_ascii_case(scheme))
 }
 
-/// Whether the receiver took all figures.
 fn taken(response: &Response) -> Result<(), String> {
     match response.status {
         200..=299 => otlp::rejection(&response.body).map_or(Ok(()), Err),
@@ -105,21 +97,15 @@ fn taken(response: &Response) -> Result<(), String> {
     }
 }
 
-/// The thread that pushes while the load runs.
-pub(super) struct Pusher {
+/// The thread that pushes while the load runs. If this is dropped, nobody waits for the last push.
+pub(crate) struct Pusher {
     /// The thread ends, after a last push, when this is dropped.
-    running: Sender<Infallible>,
-    ending: LastPush,
-}
-
-/// The end of that thread: the push under way, and the last one. If it is dropped, nobody waits for them.
-pub(crate) struct LastPush {
+    running: Option<Sender<Infallible>>,
     thread: JoinHandle<Pushes>,
     first_failure: mpsc::Receiver<String>,
     url: String,
 }
 
-/// How many pushes there were.
 #[derive(Default)]
 struct Pushes {
     all: u64,
@@ -146,35 +132,29 @@ impl Pusher {
             pushing.pushes
         })?;
         Ok(Self {
-            running,
-            ending: LastPush {
-                thread,
-                first_failure,
-                url,
-            },
+            running: Some(running),
+            thread,
+            first_failure,
+            url,
         })
     }
 
     /// What to say about the first push that failed, once.
     pub(super) fn first_failure(&self) -> Option<String> {
-        let LastPush {
-            first_failure, url, ..
-        } = &self.ending;
-        let error = first_failure.try_recv().ok()?;
+        let error = self.first_failure.try_recv().ok()?;
+        let url = &self.url;
         Some(format!(
             "OTLP     the load goes on, but a push to {url} failed: {error}"
         ))
     }
 
     /// Lets the thread push a last time, without waiting for that.
-    pub(super) fn end(self) -> LastPush {
-        drop(self.running);
-        self.ending
+    pub(super) fn end(mut self) -> Self {
+        self.running = None;
+        self
     }
-}
 
-impl LastPush {
-    /// Waits for it. Returns what to say about pushes that failed.
+    /// Waits for the last push. Returns what to say about pushes that failed.
     pub(crate) fn wait(self) -> Option<String> {
         let Pushes { all, failed } = self.thread.join().ok()?;
         if failed == 0 {
@@ -190,7 +170,6 @@ impl LastPush {
     }
 }
 
-/// What the thread has.
 struct Pushing {
     receiver: Receiver,
     shared: Shared,
@@ -218,7 +197,6 @@ impl Pushing {
         self.push();
     }
 
-    /// Whether the receiver took the figures.
     fn push(&mut self) -> bool {
         let figures = self.shared.copied();
         let now = SystemTime::now();

@@ -17,7 +17,6 @@ impl Shared {
         self.figures.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The figures at this moment.
     pub(super) fn copied(&self) -> Figures {
         self.figures().clone()
     }

@@ -12,10 +12,8 @@ use super::live_line::LiveLine;
 use super::run_progress::noise_texts;
 use super::screen_thread::LiveMode;
 
-/// Shows how far a search has come.
 pub(crate) struct CapacityProgress {
     line: LiveLine,
-    /// Whether only warnings are shown.
     is_quiet: bool,
     unit: Unit,
     findings: u32,
@@ -88,27 +86,17 @@ impl CapacityProgress {
         }
     }
 
-    /// Shows the current figures.
-    pub(crate) fn show(&self, progress: &Progress) {
-        self.show_at(progress, Instant::now());
-    }
-
-    pub(super) fn show_at(&self, progress: &Progress, now: Instant) {
+    pub(crate) fn show(&self, progress: &Progress, now: Instant) {
         let [p50, p99] = [progress.p50_ns, progress.p99_ns].map(|ns| number::duration(ns as f64));
-        let figures = if progress.measuring && progress.ok > 0 {
-            [format!("p50 {p50}"), format!("p99 {p99}")]
+        let mut parts = vec![self.doing.clone()];
+        if progress.measuring && progress.ok > 0 {
+            parts.extend([format!("p50 {p50}"), format!("p99 {p99}")]);
         } else {
-            ["warming up".into(), String::new()]
-        };
-        let [first, second] = figures;
-        self.line.show(&[self.doing.clone(), first, second]);
+            parts.push("warming up".into());
+        }
         let elapsed = now - self.since;
-        self.line.move_to(elapsed.as_secs_f64() / self.budget_s);
-    }
-
-    /// Clears the live line.
-    pub(crate) fn finish(self) {
-        self.line.finish();
+        let share = elapsed.as_secs_f64() / self.budget_s;
+        self.line.show(&parts, Some(share));
     }
 
     fn tries(&self, planned: &Planned) -> String {

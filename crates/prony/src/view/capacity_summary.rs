@@ -175,7 +175,6 @@ fn imprecise(
     lines
 }
 
-/// How many attempts were noisy, and why.
 fn noise(result: &CapacityResult) -> Option<String> {
     let all = &result.attempts;
     let noisy = all.iter().filter(|attempt| attempt.is_noisy()).count();
@@ -201,7 +200,6 @@ fn noise(result: &CapacityResult) -> Option<String> {
     (noisy > 0).then(|| format!("  {noisy} of {attempts} noisy: {causes}{anyway}"))
 }
 
-/// How many rates rest on noisy attempts.
 fn counted_anyway(result: &CapacityResult) -> String {
     match result.noisy_rates {
         0 => "; none of them counted".into(),
@@ -309,7 +307,7 @@ fn mark(attempt: &RateAttempt) -> Vec<String> {
         Judgement::Limited { .. } => Some("the generator was the bottleneck".to_owned()),
     };
     let noise = noisy_by(attempt).map(|by| format!("noisy: {by}"));
-    verdict.into_iter().chain(noise).collect()
+    [verdict, noise].into_iter().flatten().collect()
 }
 
 fn end(result: &CapacityResult) -> Vec<String> {

@@ -1,9 +1,8 @@
 //! What a request costs servers: on the terminal, and as files in the run's folder.
 
 use std::error::Error;
-use std::fmt;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::fmt::Write as _;
+use std::path::Path;
 
 use prony_insight::profile::{flame_graph, flame_graph_of_difference, folded};
 use prony_model::{Explanation, Profile, Run};
@@ -13,24 +12,7 @@ use prony_server::Layout;
 use serde_json::Value;
 
 use super::Console;
-use crate::result_file::ResultFile;
-
-/// Where the explanation of a run was written.
-pub(crate) struct ExplanationFiles {
-    page: PathBuf,
-    /// The folder of the stacks; `None` if nothing was profiled.
-    profiles: Option<PathBuf>,
-}
-
-impl fmt::Display for ExplanationFiles {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "explain  {}", self.page.display())?;
-        match &self.profiles {
-            Some(folder) => write!(f, "\nstacks   {}", folder.display()),
-            None => Ok(()),
-        }
-    }
-}
+use crate::result_file::{create_folder, write};
 
 /// The explanations of a run, and the differences that are shown with them.
 pub(crate) struct RunExplanation<'a> {
@@ -48,11 +30,13 @@ impl<'a> RunExplanation<'a> {
                 servers.push(&one.server);
             }
         }
-        let pair = <[&str; 2]>::try_from(servers).ok();
-        Self {
-            run,
-            explanations,
-            differences: pair.map_or_else(Vec::new, |pair| differences(explanations, pair)),
+        match <[&str; 2]>::try_from(servers) {
+            Ok(pair) => Self::of_pair(run, explanations, pair),
+            Err(_) => Self {
+                run,
+                explanations,
+                differences: Vec::new(),
+            },
         }
     }
 
@@ -94,21 +78,24 @@ impl<'a> RunExplanation<'a> {
         Ok(())
     }
 
-    /// Writes the page, the Markdown, the JSON, and the stacks as text and as flame graphs into `folder`.
-    pub(crate) fn write(&self, folder: &Path) -> Result<ExplanationFiles, Box<dyn Error>> {
+    /// Writes the page, the Markdown, the JSON, and the stacks as text and as flame graphs into `folder`. Gives the places.
+    pub(crate) fn write(&self, folder: &Path) -> Result<String, Box<dyn Error>> {
+        create_folder(folder)?;
         let page = folder.join("explain.html");
-        fs::create_dir_all(folder)
-            .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
-        let profiles = self.write_profiles(&folder.join("profiles"))?;
-        let put = |path: &Path, text: String| ResultFile::open(path)?.write(&text);
-        put(&page, self.html())?;
-        put(&folder.join("explain.md"), self.markdown())?;
+        let mut places = format!("explain  {}", page.display());
+        let is_profiled = |one: &Explanation| one.on_cpu.is_some() || one.off_cpu.is_some();
+        if self.explanations.iter().any(is_profiled) {
+            let profiles = folder.join("profiles");
+            self.write_profiles(&profiles)?;
+            let _ = write!(places, "\nstacks   {}", profiles.display());
+        }
+        write(&page, &self.html())?;
+        write(&folder.join("explain.md"), &self.markdown())?;
         let json = serde_json::to_string_pretty(&self.json())?;
-        put(&folder.join("explain.json"), json)?;
-        Ok(ExplanationFiles { page, profiles })
+        write(&folder.join("explain.json"), &json)?;
+        Ok(places)
     }
 
-    /// Shows the results, and after those the differences.
     pub(crate) fn show(&self) {
         let Console { width, colour } = Console::stdout();
         let summary = ExplanationSummary::of(self.explanations);
@@ -118,7 +105,6 @@ impl<'a> RunExplanation<'a> {
         }
     }
 
-    /// The results and the differences as Markdown.
     pub(crate) fn markdown(&self) -> String {
         let mut text = ExplanationSummary::of(self.explanations).markdown();
         for one in &self.differences {
@@ -128,7 +114,6 @@ impl<'a> RunExplanation<'a> {
         text
     }
 
-    /// The same as JSON.
     pub(crate) fn json(&self) -> Value {
         prony_report::explain::json(
             &Header::from(self.run),
@@ -139,27 +124,22 @@ impl<'a> RunExplanation<'a> {
 
     fn html(&self) -> String {
         let differences = self.differences.iter();
-        let differences: Vec<(Difference<'_>, Option<String>)> = differences
+        let differences: Vec<_> = differences
             .map(|one| (one.clone(), graph_of(one)))
             .collect();
         let summary = ExplanationSummary::of(self.explanations);
         summary.html(&Header::from(self.run), graphs, &differences)
     }
 
-    /// Writes stacks and graphs; `None` if there are none.
-    fn write_profiles(&self, folder: &Path) -> Result<Option<PathBuf>, Box<dyn Error>> {
-        let is_profiled = |one: &Explanation| one.on_cpu.is_some() || one.off_cpu.is_some();
-        if !self.explanations.iter().any(is_profiled) {
-            return Ok(None);
-        }
-        fs::create_dir_all(folder)
-            .map_err(|error| format!("cannot create {}: {error}", folder.display()))?;
-        let put = |name: String, text: &str| ResultFile::open(&folder.join(name))?.write(text);
+    fn write_profiles(&self, folder: &Path) -> Result<(), Box<dyn Error>> {
+        create_folder(folder)?;
+        let put = |name: String, text: &str| write(&folder.join(name), text);
         for one in self.explanations {
-            for (profile, kind, file) in [
+            let profiles = [
                 (&one.on_cpu, ON_CPU, "on-cpu"),
                 (&one.off_cpu, OFF_CPU, "off-cpu"),
-            ] {
+            ];
+            for (profile, kind, file) in profiles {
                 let Some(profile) = profile else { continue };
                 let name = format!("{}-{}-{file}", one.server.replace('/', "-"), one.workload);
                 put(format!("{name}.folded"), &folded(profile))?;
@@ -173,7 +153,7 @@ impl<'a> RunExplanation<'a> {
                 put(format!("difference-{}.svg", one.before.workload), &svg)?;
             }
         }
-        Ok(Some(folder.to_owned()))
+        Ok(())
     }
 }
 

@@ -10,7 +10,6 @@ use terminal_size::terminal_size_of;
 
 use super::fitted;
 
-/// How often the elapsed time is drawn.
 const EVERY: Duration = Duration::from_millis(200);
 /// From this width on there is room for a long bar.
 const WIDE: usize = 110;
@@ -91,34 +90,12 @@ impl LiveLine {
         }
     }
 
-    /// Prints a line that stays, however long it is.
-    pub(crate) fn print_whole(&self, line: &str) {
-        match self.drawn() {
-            Some(mut drawn) => drawn.print(line),
-            None => errln!("{line}"),
-        }
-    }
-
-    /// Shows these parts, the most important first.
-    pub(crate) fn show(&self, parts: &[String]) {
+    /// Shows these parts, the most important first, and moves the bar to this share (0 to 1) of the whole, if it is known.
+    pub(crate) fn show(&self, parts: &[String], share: Option<f64>) {
         if let Some(mut drawn) = self.drawn() {
             drawn.message = fit(parts, drawn.message_columns());
+            drawn.share = share.map_or(drawn.share, |share| share.clamp(0.0, 1.0));
             drawn.draw();
-        }
-    }
-
-    /// Moves the bar to this share (0 to 1) of the whole.
-    pub(crate) fn move_to(&self, share: f64) {
-        if let Some(mut drawn) = self.drawn() {
-            drawn.share = share.clamp(0.0, 1.0);
-            drawn.draw();
-        }
-    }
-
-    /// Clears the line.
-    pub(crate) fn finish(&self) {
-        if let Some(mut drawn) = self.drawn() {
-            drawn.finish();
         }
     }
 
@@ -128,9 +105,12 @@ impl LiveLine {
 }
 
 impl Drop for LiveLine {
-    /// Also if what it shows ends with an error.
+    /// Clears the line, also if what it shows ends with an error.
     fn drop(&mut self) {
-        self.finish();
+        if let Some(mut drawn) = self.drawn() {
+            drawn.finished = true;
+            drawn.write(CLEAR);
+        }
     }
 }
 
@@ -160,13 +140,6 @@ impl Drawn {
     fn print(&mut self, line: &str) {
         self.write(&format!("{CLEAR}{line}\n"));
         self.draw();
-    }
-
-    fn finish(&mut self) {
-        if !self.finished {
-            self.finished = true;
-            self.write(CLEAR);
-        }
     }
 
     fn write(&mut self, text: &str) {

@@ -59,13 +59,9 @@ const OBJECTIVES: [Column<Judged>; 4] = [
 /// `1,000 ok responses and 2 errors in 10 s, 100/s, p50 1 ms, p99 3 ms`.
 fn figures(result: &LoadResult) -> String {
     let (ok, errors) = (result.outcomes[Outcome::Ok], result.outcomes.errors());
-    let mut text = format!(
-        "{} ok responses and {} errors in {}, {}",
-        exact(ok),
-        exact(errors),
-        time_measured(result),
-        exact_rate(result.rate_per_s)
-    );
+    let [ok, errors] = [ok, errors].map(exact);
+    let (time, rate) = (time_measured(result), exact_rate(result.rate_per_s));
+    let mut text = format!("{ok} ok responses and {errors} errors in {time}, {rate}");
     if let Some(latency) = &result.latency_ns {
         let [p50, p99] = [latency.p50, latency.p99].map(|ns| duration(ns as f64));
         text += &format!(", p50 {p50}, p99 {p99}");
@@ -73,7 +69,6 @@ fn figures(result: &LoadResult) -> String {
     text
 }
 
-/// Why there are no figures.
 fn none_ok(result: &LoadResult) -> String {
     let flows = result.flows.as_ref();
     let flows = flows.filter(|_| result.outcomes[Outcome::Ok] > 0);

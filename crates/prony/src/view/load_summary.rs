@@ -14,12 +14,10 @@ use prony_stats::supports_percentile;
 
 use super::{agents, figure, fitted, indented, objectives, or_more_streams, requested};
 
-/// What the summary shows in addition.
 #[derive(Clone)]
 pub(crate) struct Shown {
     /// The whole latency distribution, not only its main percentiles.
     pub(crate) distribution: bool,
-    /// Every agent, not only the worst ones of many.
     pub(crate) every_agent: bool,
     /// The seed, because random numbers were drawn from it.
     pub(crate) seed: bool,
@@ -45,25 +43,18 @@ pub(crate) fn text(result: &LoadResult, shown: &Shown, width: usize) -> String {
     let time = time_measured(result);
     lines.push(format!("  {requests} in {time}, {received} received"));
     lines.extend(outcomes(result));
-    lines.extend({
-        let advice = shown.advice.map(words::capital);
-        advice.map(|advice| format!("  {advice}"))
-    });
+    let advice = shown.advice.map(words::capital);
+    lines.extend(advice.map(|advice| format!("  {advice}")));
     lines.extend(redirects(result));
     lines.extend(silence(result));
     lines.push(format!("  {opened} opened, {reconnects}"));
     lines.extend(handshakes(result));
     lines.extend(delays(result));
-    let noun = if result.load.messages {
-        "message"
-    } else {
-        "event"
-    };
-    let own = result
-        .events
-        .iter()
-        .filter(|_| only_holds(result).is_none());
-    lines.extend(own.flat_map(|all| events("  ", noun, all)));
+    if let (Some(all), None) = (&result.events, only_holds(result)) {
+        let is_of_messages = result.load.messages;
+        let noun = if is_of_messages { "message" } else { "event" };
+        lines.extend(events("  ", noun, all));
+    }
     lines.extend(result.streams.iter().flat_map(held_streams));
     lines.extend(result.flows.iter().flat_map(|all| flows(all, width)));
     lines.push(match only_holds(result) {
@@ -73,10 +64,9 @@ pub(crate) fn text(result: &LoadResult, shown: &Shown, width: usize) -> String {
     let transfer = bytes(result.bytes_read_per_s());
     lines.push(format!("Transfer/sec: {transfer:>12}"));
     lines.extend(generator(result));
-    lines.extend({
-        let fleet = result.fleet.iter();
-        fleet.flat_map(|fleet| agents::lines(fleet, shown.every_agent, width))
-    });
+    if let Some(fleet) = &result.fleet {
+        lines.extend(agents::lines(fleet, shown.every_agent, width));
+    }
     lines.extend(objectives::lines(&shown.objectives));
     if result.ended == Ended::Interrupted {
         lines.push(format!(
@@ -92,18 +82,14 @@ const LEAST_WAIT: f64 = 0.01;
 /// How long requests were due, and how long the last responses took from then on: the rate counts the former.
 pub(super) fn time_measured(result: &LoadResult) -> String {
     let (due_s, waited_s) = (result.throughput().seconds, result.waited_s());
+    let (due, waited) = (seconds(due_s), seconds(waited_s));
     if waited_s > LEAST_WAIT * due_s {
-        format!(
-            "{} (and {} until the last response)",
-            seconds(due_s),
-            seconds(waited_s)
-        )
+        format!("{due} (and {waited} until the last response)")
     } else {
-        seconds(due_s)
+        due
     }
 }
 
-/// The load, and the warm-up.
 fn conditions(result: &LoadResult, shown: &Shown) -> Vec<String> {
     let (target, load) = (&result.target, &result.load);
     let what = requested(target, load);
@@ -156,14 +142,11 @@ fn protocol(result: &LoadResult) -> Option<String> {
 
 /// The traits of a load. Over HTTP/2 requests are in flight over streams, and not pipelined.
 fn traits(protocol: Protocol, load: &LoadSpec) -> Vec<String> {
-    if protocol.is_http1() {
-        load::traits(load)
-    } else {
-        load::traits(&LoadSpec {
-            pipeline: 1,
-            ..load.clone()
-        })
+    let mut load = load.clone();
+    if !protocol.is_http1() {
+        load.pipeline = 1;
     }
+    load::traits(&load)
 }
 
 /// The held streams, if they are all that there is to show: no response has ended, and nothing is wrong.
@@ -175,24 +158,23 @@ fn only_holds(result: &LoadResult) -> Option<&HeldStreams> {
 
 /// The latency in wrk's columns, with its main percentiles or its distribution, and why it is high, if that is known.
 fn latency(result: &LoadResult, distribution: bool) -> Vec<String> {
-    let slow = result.slow_because.as_ref();
+    let slow = &result.slow_because;
     if only_holds(result).is_some() {
         return vec!["  Latency: no response ends, because the streams are held open".into()];
     }
+    let timed_out = |because: &String| format!("  Timed out: {because}");
     let Some(latency) = &result.latency_ns else {
-        let slow = slow.map(|because| format!("  Timed out: {because}"));
         let none = "  Latency: no response was ok".to_owned();
-        return [none].into_iter().chain(slow).collect();
+        return std::iter::once(none)
+            .chain(slow.as_ref().map(timed_out))
+            .collect();
     };
     let label = format!("Latency ({})", load::latency(&result.load));
     let width = label.len();
     let [mean, stdev] = [latency.mean, latency.stdev].map(duration);
     let (max, within) = (time(latency.max), result.within_stdev * 100.0);
     let mut lines = vec![
-        format!(
-            "  {label}  {:>9} {:>9} {:>9}  +/- Stdev",
-            "Avg", "Stdev", "Max"
-        ),
+        format!("  {label}        Avg     Stdev       Max  +/- Stdev"),
         format!(
             "  {:width$}  {mean:>9} {stdev:>9} {max:>9}  {within:>7.2} %",
             ""
@@ -208,9 +190,9 @@ fn latency(result: &LoadResult, distribution: bool) -> Vec<String> {
     lines.extend(first_byte.map(|first| format!("  First byte: {}", quantiles(first))));
     let awaited = result.share_of_ack_waits().map(load::ack_wait);
     lines.extend(awaited.map(|why| format!("  {}", words::capital(&why))));
-    lines.extend(slow.map(|because| match slowest_figure(latency) {
+    lines.extend(slow.as_ref().map(|because| match slowest_figure(latency) {
         Some((name, ns)) => format!("  {name} of {}: {because}", time(ns)),
-        None => format!("  Timed out: {because}"),
+        None => timed_out(because),
     }));
     lines
 }
@@ -228,7 +210,6 @@ fn percentiles(latency: &LatencySummary) -> [(&'static str, f64, u64); 7] {
     ]
 }
 
-/// The main ones of them.
 const MAIN: [&str; 4] = ["50", "90", "99", "99.9"];
 
 /// The median, and the main percentiles that `responses` support.
@@ -261,12 +242,10 @@ fn schedule(result: &LoadResult, open: &OpenLoop) -> Vec<String> {
         let percent = (open.rate_ratio * 10_000.0).floor() / 100.0;
         format!("{} sent ({percent:.2} %)", exact(open.sent))
     };
+    let noun = if result.load.flows { "flow" } else { "request" };
     let mut lines = vec![match open.due {
         0 => format!("  Schedule: {queued}"),
-        due => format!(
-            "  Schedule: {} due, {sent}, {queued}",
-            counted(due, if result.load.flows { "flow" } else { "request" })
-        ),
+        due => format!("  Schedule: {} due, {sent}, {queued}", counted(due, noun)),
     }];
     let lag = open.schedule_lag_ns.as_ref();
     lines.extend(lag.map(|lag| format!("  Schedule lag (of the generator): {}", quantiles(lag))));
@@ -274,10 +253,8 @@ fn schedule(result: &LoadResult, open: &OpenLoop) -> Vec<String> {
         return lines;
     };
     if open.most_connections > 0 {
-        let (most, allowed) = (
-            counted(open.most_connections, "connection"),
-            exact(allowed as u64),
-        );
+        let most = counted(open.most_connections, "connection");
+        let allowed = exact(allowed as u64);
         lines.push(format!(
             "  At most {most} open at a time, of {allowed} allowed"
         ));
@@ -304,7 +281,6 @@ fn schedule(result: &LoadResult, open: &OpenLoop) -> Vec<String> {
     lines
 }
 
-/// The flags that allow more requests in flight.
 fn more_in_flight(result: &LoadResult) -> &'static str {
     if result.load.flows {
         " (--max-connections)"
@@ -319,15 +295,13 @@ fn more_in_flight(result: &LoadResult) -> &'static str {
 fn outcomes(result: &LoadResult) -> Vec<String> {
     let mut lines = Vec::new();
     let deadline = result.load.deadline.map(|it| seconds(it.as_secs_f64()));
-    let not_ok =
-        named(&result.outcomes, |outcome| outcome.is_error()).map(|(outcome, text)| {
-            match (outcome, &deadline) {
-                (Outcome::Shed, Some(deadline)) => {
-                    format!("{text} (not sent within {deadline} of their scheduled arrival)")
-                }
-                _ => text,
-            }
-        });
+    let not_ok = named(&result.outcomes, Outcome::is_error);
+    let not_ok = not_ok.map(|(outcome, text)| match (outcome, &deadline) {
+        (Outcome::Shed, Some(deadline)) => {
+            format!("{text} (not sent within {deadline} of their scheduled arrival)")
+        }
+        _ => text,
+    });
     let not_ok = non_empty(not_ok.joined(", "));
     lines.extend(not_ok.map(|not_ok| format!("  Not ok: {not_ok}")));
     let unfinished = result.outcomes[Outcome::Unfinished];
@@ -382,26 +356,20 @@ fn statuses(result: &LoadResult) -> Vec<String> {
     if result.outcomes[Outcome::WrongStatus] == 0 {
         return Vec::new();
     }
-    let rpc = &result.rpc_statuses;
-    let of_calls = rpc
-        .iter()
-        .map(|(status, count)| (Status(*status).to_string(), count));
-    let of_http = result.statuses.iter();
-    let of_http = of_http.map(|(status, count)| (status.to_string(), count));
+    let (http, rpc) = (&result.statuses, &result.rpc_statuses);
     let mut lines = Vec::new();
-    if rpc.is_empty() || result.statuses.len() > 1 {
-        lines.push(counts("Statuses", of_http));
+    if rpc.is_empty() || http.len() > 1 {
+        let counts = http.iter();
+        let counts = counts.map(|(status, count)| format!("{status}: {}", exact(*count)));
+        lines.push(format!("  Statuses: {}", counts.joined(", ")));
     }
     if !rpc.is_empty() {
-        lines.push(counts("gRPC statuses", of_calls));
+        let counts = rpc.iter();
+        let counts =
+            counts.map(|(status, count)| format!("{}: {}", Status(*status), exact(*count)));
+        lines.push(format!("  gRPC statuses: {}", counts.joined(", ")));
     }
     lines
-}
-
-/// `  Statuses: 200: 1,000, 404: 3`.
-fn counts<'a>(label: &str, counts: impl Iterator<Item = (String, &'a u64)>) -> String {
-    let counts = counts.map(|(name, count)| format!("{name}: {}", exact(*count)));
-    format!("  {label}: {}", counts.joined(", "))
 }
 
 /// The outcomes that occurred, with `8,000 timed out` for each.
@@ -415,7 +383,6 @@ fn named(
         .map(|(of, count)| (of, format!("{} {}", exact(count), words::outcome(of))))
 }
 
-/// How long TLS handshakes took.
 fn handshakes(result: &LoadResult) -> Vec<String> {
     let of_kind = |kind, handshakes: &prony_model::Handshakes| {
         let times = handshakes.duration_ns.as_ref()?;
@@ -428,7 +395,6 @@ fn handshakes(result: &LoadResult) -> Vec<String> {
         .collect()
 }
 
-/// What delayed requests without being an error.
 fn delays(result: &LoadResult) -> Vec<String> {
     let mut lines = Vec::new();
     if result.resent > 0 {
@@ -455,21 +421,21 @@ fn delays(result: &LoadResult) -> Vec<String> {
     lines
 }
 
-/// The flows of a scenario, and a table of its requests.
 fn flows(flows: &Flows, width: usize) -> Vec<String> {
-    let ended = [
-        (flows.failed, "failed"),
-        (flows.unfinished, "in progress at the end"),
-    ];
-    let ended = ended.into_iter().filter(|(count, _)| *count > 0);
-    let ended: String = ended
-        .map(|(count, how)| format!(", {} {how}", exact(count)))
-        .collect();
     let (ok, rate) = (
         counted(flows.ok, "ok flow"),
         number::count(flows.rate_per_s),
     );
-    let mut lines = vec![format!("  {ok}, {rate}/s{ended}")];
+    let mut ended = format!("  {ok}, {rate}/s");
+    for (count, how) in [
+        (flows.failed, "failed"),
+        (flows.unfinished, "in progress at the end"),
+    ] {
+        if count > 0 {
+            ended += &format!(", {} {how}", exact(count));
+        }
+    }
+    let mut lines = vec![ended];
     let duration = flows.duration_ns.as_ref();
     lines.extend(duration.map(|times| format!("  Flow (pauses included): {}", quantiles(times))));
     if flows.ok + flows.failed == 0 {
@@ -481,7 +447,6 @@ fn flows(flows: &Flows, width: usize) -> Vec<String> {
     lines
 }
 
-/// A line for each stage of a rate, in columns.
 fn stages(stages: &[StageResult], width: usize) -> Vec<String> {
     const COLUMNS: [Column<StageResult>; 7] = [
         Column::words("Stage", |one| Cell::text(one.stage().to_string())),
@@ -536,12 +501,9 @@ fn held_streams(held: &HeldStreams) -> Vec<String> {
     // The only one is the slowest one, too.
     let slowest = held.slowest.filter(|_| held.planned > 1);
     lines.extend(slowest.map(|slowest| {
-        format!(
-            "    Slowest stream: {} in {}, {}/s",
-            counted(slowest.events, "event"),
-            seconds(slowest.held_s),
-            number::count(slowest.per_s())
-        )
+        let (events, held) = (counted(slowest.events, "event"), seconds(slowest.held_s));
+        let rate = number::count(slowest.per_s());
+        format!("    Slowest stream: {events} in {held}, {rate}/s")
     }));
     lines
 }

@@ -1,41 +1,39 @@
-//! Where a load shows how far it has come: a live screen, lines, or nowhere.
+//! How far a load has come: a live screen, a line that changes, or lines now and then.
 
-use std::mem;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use prony_kernel::allowed_cpus;
-use prony_live::screen::{LoadOutline, LoadScreen, LoadUpdate, ServerUse};
+use prony_live::screen::{LoadModel, LoadOutline, LoadScreen, LoadUpdate, ServerUse};
 use prony_load::{Endpoint, LoadPlan, Progress};
 use prony_model::LoadShape;
 use prony_present::load;
+use prony_present::words::plural;
 use prony_server::{ProcessTree, TreeUsage};
 
-use super::load_progress::LoadProgress;
+use super::live_view::LiveView;
 use super::requested;
-use super::screen_thread::{LiveMode, ScreenSettings, ScreenThread};
-use crate::output;
+use super::screen_thread::{LiveMode, ScreenSettings};
 
 /// A load that takes less time than this has no screen: nobody could read it.
 const SHORTEST: Duration = Duration::from_secs(1);
-/// How often the server's usage is read.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// The least time between two lines without a terminal.
+const PAUSE: Duration = Duration::from_secs(1);
 
-/// Where a load is shown.
-pub(crate) enum LoadView {
-    /// Lines on standard error.
-    Lines(Box<LoadProgress>),
-    /// Nowhere.
-    Quiet,
-    /// Nowhere yet: a load of a number of requests, which may be over before a screen could be read.
-    Later {
-        starts: Instant,
-        prepared: Box<(LoadScreen, ScreenSettings<LoadUpdate>)>,
-    },
-    /// The screen, in a thread of its own.
-    Screen(ScreenThread<LoadUpdate>),
+pub(crate) struct LoadView {
+    view: LiveView<LoadUpdate>,
+    /// What lines say.
+    model: LoadModel,
+    begun: Instant,
+    next_line: Instant,
+    pause: Duration,
+    /// `3 agents`; `None` if this process generates the load.
+    agents: Option<String>,
+    /// When to show the screen, and how: a load of a number of requests may be over before a screen could be read.
+    later: Option<(Instant, ScreenSettings<LoadUpdate>)>,
 }
 
 pub(crate) struct ShownLoad<'a> {
@@ -44,100 +42,100 @@ pub(crate) struct ShownLoad<'a> {
     pub(crate) requests: Option<&'a str>,
     /// The server's process, if the user names it.
     pub(crate) server: Option<ProcessTree>,
-    /// Where the thread of the screen runs.
     pub(crate) cpus: Vec<usize>,
     pub(crate) interrupt: &'a Arc<AtomicBool>,
 }
 
 impl LoadView {
-    /// Starts to show a load. A terminal that cannot show the screen gets lines.
     pub(crate) fn start(mode: LiveMode, shown: ShownLoad<'_>) -> Self {
-        let plan = shown.plan;
-        let is_long = plan
-            .load
-            .duration
-            .is_none_or(|measured| *measured >= SHORTEST);
-        if mode.is_quiet() {
-            return Self::Quiet;
-        }
+        let (plan, now) = (shown.plan, Instant::now());
         let outline = outline(plan, shown.requests);
-        if mode == LiveMode::Screen && is_long && LiveMode::has_screen() {
-            let prepared = prepare(outline.clone(), shown);
-            if plan.load.duration.is_none() {
-                let starts = Instant::now() + SHORTEST;
-                let prepared = Box::new(prepared);
-                return Self::Later { starts, prepared };
-            }
-            if let Ok(screen) = ScreenThread::start(prepared.0, prepared.1) {
-                return Self::Screen(screen);
-            }
+        let duration = plan.load.duration;
+        let is_short = duration.is_some_and(|measured| *measured < SHORTEST);
+        let settings = || settings(shown);
+        if mode == LiveMode::Screen && duration.is_none() && LiveMode::has_screen() {
+            let later = Some((now + SHORTEST, settings()));
+            let view = Self::of(LiveView::Quiet, outline, plan, now);
+            return Self { later, ..view };
         }
-        let line = LoadProgress::start(mode.line(), outline, plan, Instant::now());
-        Self::Lines(Box::new(line))
+        let mode = match mode {
+            LiveMode::Screen if is_short => LiveMode::Line,
+            mode => mode,
+        };
+        let screen = |colour| LoadScreen::new(outline.clone(), colour);
+        let view = LiveView::start(mode, screen, settings);
+        Self::of(view, outline, plan, now)
+    }
+
+    pub(super) fn of(
+        view: LiveView<LoadUpdate>,
+        outline: LoadOutline,
+        plan: &LoadPlan,
+        begun: Instant,
+    ) -> Self {
+        // About ten lines without a terminal, however long the load takes.
+        let pause = plan.load.duration.map_or(PAUSE, |whole| *whole / 10);
+        let pause = pause.max(PAUSE);
+        Self {
+            view,
+            model: LoadModel::new(outline),
+            begun,
+            next_line: begun + pause,
+            pause,
+            agents: (plan.agents > 1).then(|| plural(plan.agents, "agent")),
+            later: None,
+        }
     }
 
     /// Shows the current figures. `silent` names an agent that may be lost.
-    pub(crate) fn show(&mut self, progress: Progress, silent: Option<String>) {
-        self.start_later();
-        match self {
-            Self::Lines(lines) => lines.show(progress, silent, Instant::now()),
-            Self::Quiet | Self::Later { .. } => {}
-            Self::Screen(screen) => {
-                screen.send(LoadUpdate::Progress(Box::new(progress)));
-                screen.send(LoadUpdate::Silent(silent));
+    pub(crate) fn show(&mut self, progress: Progress, silent: Option<String>, now: Instant) {
+        if let Some((_, settings)) = self.later.take_if(|(starts, _)| *starts <= now) {
+            let screen = |colour| LoadScreen::new(self.model.outline.clone(), colour);
+            self.view = LiveView::start(LiveMode::Screen, screen, || settings);
+        }
+        let progress = LoadUpdate::Progress(Box::new(progress));
+        let silent = LoadUpdate::Silent(silent);
+        match &self.view {
+            LiveView::Quiet => {}
+            LiveView::Screen(screen) => {
+                screen.send(progress);
+                screen.send(silent);
+            }
+            LiveView::Lines(line) => {
+                self.model.update(progress);
+                self.model.update(silent);
+                let mut parts = self.model.line();
+                parts.extend(self.agents.clone());
+                let is_due = self.model.last.measuring && now >= self.next_line;
+                if is_due && !line.is_on_terminal() {
+                    self.next_line = now + self.pause;
+                    let measured_s = self.model.measuring_seconds(self.model.last.at_s);
+                    errln!("  {measured_s:>5.1} s  {}", parts.join("  "));
+                }
+                line.show(&parts, self.model.share(now - self.begun));
             }
         }
     }
 
-    /// Starts the screen if the load has run long enough.
-    fn start_later(&mut self) {
-        let is_due = matches!(self, Self::Later { starts, .. } if *starts <= Instant::now());
-        if !is_due {
-            return;
-        }
-        let Self::Later { prepared, .. } = mem::replace(self, Self::Quiet) else {
-            return;
-        };
-        if let Ok(screen) = ScreenThread::start(prepared.0, prepared.1) {
-            *self = Self::Screen(screen);
-        }
-    }
-
-    /// Shows a line that stays.
     pub(crate) fn keep(&self, line: &str) {
-        match self {
-            Self::Lines(lines) => lines.print(line),
-            Self::Quiet | Self::Later { .. } => errln!("{line}"),
-            Self::Screen(screen) => screen.keep(line),
-        }
-    }
-
-    /// Clears what changes.
-    pub(crate) fn finish(self) {
-        match self {
-            Self::Lines(lines) => lines.finish(),
-            Self::Quiet | Self::Later { .. } => {}
-            Self::Screen(screen) => screen.close(),
-        }
+        self.view.warn(line);
     }
 }
 
-/// The screen of a load, and how its thread behaves.
-fn prepare(outline: LoadOutline, shown: ShownLoad<'_>) -> (LoadScreen, ScreenSettings<LoadUpdate>) {
-    let screen = LoadScreen::new(outline, output::shows_colours(&std::io::stderr()));
+/// How the thread of the screen behaves.
+fn settings(shown: ShownLoad<'_>) -> ScreenSettings<LoadUpdate> {
     let address = match shown.plan.endpoint {
         Endpoint::Tcp(address) => Some(address),
         Endpoint::Unix(_) => None,
     };
     let mut watch = ServerWatch::new(shown.server, address);
-    let settings = ScreenSettings {
+    ScreenSettings {
         begun: Instant::now(),
         cpus: shown.cpus,
         interrupt: shown.interrupt.clone(),
         ending: "ending: what was measured is kept; Ctrl-C ends at once",
         look: Box::new(move || watch.look(Instant::now())),
-    };
-    (screen, settings)
+    }
 }
 
 /// The CPUs that this process may use beside those of the load's threads and of the server that Prony started; those of
@@ -174,7 +172,6 @@ pub(super) fn outline(plan: &LoadPlan, requests: Option<&str>) -> LoadOutline {
     }
 }
 
-/// Watches the server, if it runs on this machine.
 struct ServerWatch {
     server: Option<ProcessTree>,
     /// Where it is looked for at the first look.

@@ -4,15 +4,14 @@ mod agents;
 pub(crate) mod capacity_progress;
 pub(crate) mod capacity_summary;
 pub(crate) mod explanation_files;
-pub(crate) mod live_line;
-pub(crate) mod load_progress;
+mod live_line;
+mod live_view;
 pub(crate) mod load_report;
 pub(crate) mod load_summary;
 pub(crate) mod load_view;
 pub(crate) mod objectives;
 pub(crate) mod report_files;
 pub(crate) mod run_progress;
-pub(crate) mod run_view;
 pub(crate) mod screen_thread;
 mod time_left;
 

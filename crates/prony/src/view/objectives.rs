@@ -5,7 +5,6 @@ use prony_model::percentage;
 use prony_present::number::{self, duration, exact_rate, seconds};
 use prony_stats::cases_to_show;
 
-/// A heading, and a line for each objective.
 pub(crate) fn lines(judged: &[Judged]) -> Vec<String> {
     if judged.is_empty() {
         return Vec::new();

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 use std::fmt;
-use std::fs;
+use std::fs::remove_dir;
 use std::path::{Path, PathBuf};
 
 use prony_model::{Explanation, Run, TrialRecord};
@@ -13,9 +13,8 @@ use prony_server::Layout;
 use prony_store::{Store, export_json};
 
 use super::{Console, WIDTH_OF_A_FILE};
-use crate::result_file::ResultFile;
+use crate::result_file::{self, create_folder};
 
-/// Where the reports were written.
 pub(crate) struct ReportFiles {
     markdown: PathBuf,
     html: PathBuf,
@@ -53,10 +52,11 @@ pub(crate) fn write_finished(
     comparison: &RunSummary,
 ) -> Result<ReportFiles, Box<dyn Error>> {
     let (run, trials) = (&finished.run, &finished.trials);
+    let write = |folder: &Path| write(folder, run, trials, &finished.explanations, comparison);
     // The user may have deleted the state folder during the run.
     let _ = layout.make_state();
     let folder = layout.runs().join(&run.id);
-    let written = write(&folder, run, trials, &finished.explanations, comparison);
+    let written = write(&folder);
     let Some(unsaved) = &finished.unsaved else {
         return written;
     };
@@ -64,8 +64,8 @@ pub(crate) fn write_finished(
     let (folder, written) = match written {
         Ok(_) => (folder, Ok(())),
         Err(_) => {
-            let written = write(&temporary, run, trials, &finished.explanations, comparison);
-            (temporary, written.map(drop))
+            let written = write(&temporary).map(drop);
+            (temporary, written)
         }
     };
     match written {
@@ -88,25 +88,22 @@ pub(crate) fn write(
         html: folder.join("report.html"),
     };
     let charts = folder.join("charts");
-    fs::create_dir_all(&charts)
-        .map_err(|error| format!("cannot create {}: {error}", charts.display()))?;
-    let put = |path: &Path, text: String| ResultFile::open(path)?.write(&text);
+    create_folder(&charts)?;
     let verdict = Comparison::of_run(run, trials);
     let with_verdict = |page| match &verdict {
         Some(verdict) => prony_report::compare::with_verdict(page, verdict),
         None => page,
     };
-    put(
-        &files.markdown,
-        with_verdict(document(run, comparison)).markdown(),
-    )?;
-    put(&files.html, with_verdict(page(run, comparison)).html())?;
+    let markdown = with_verdict(document(run, comparison)).markdown();
+    result_file::write(&files.markdown, &markdown)?;
+    let html = with_verdict(page(run, comparison)).html();
+    result_file::write(&files.html, &html)?;
     for chart in chart_files(comparison) {
-        put(&charts.join(chart.name), chart.svg)?;
+        result_file::write(&charts.join(chart.name), &chart.svg)?;
     }
     let record = serde_json::to_string_pretty(&export_json(run, trials, explanations))?;
-    put(&folder.join("record.json"), record)?;
+    result_file::write(&folder.join("record.json"), &record)?;
     // Prony removes the logs of good trials; an empty folder is of no use.
-    let _ = fs::remove_dir(folder.join("logs"));
+    let _ = remove_dir(folder.join("logs"));
     Ok(files)
 }

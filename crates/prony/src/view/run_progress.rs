@@ -5,7 +5,7 @@ use std::error::Error;
 use std::time::{Duration, Instant};
 
 use prony_live::screen::{
-    CellId, Column, FigureUnit, Left, Now, Readiness, RoundState, RunModel, RunNoteKind,
+    CellId, Column, FigureUnit, Left, Now, Readiness, RoundState, RunModel, RunNoteKind, RunScreen,
 };
 use prony_load::Progress;
 use prony_model::{
@@ -23,9 +23,9 @@ use prony_store::Store;
 
 use crate::fleet;
 
+use super::live_view::LiveView;
 use super::minutes;
-use super::run_view::RunView;
-use super::screen_thread::LiveMode;
+use super::screen_thread::{LiveMode, ScreenSettings};
 use super::time_left::{TimeLeft, explaining};
 
 /// How many noisy trials are shown one by one: on a noisy machine nearly all may be noisy.
@@ -33,14 +33,22 @@ const MOST_NOISY_LINES: u64 = 10;
 /// With fewer rounds an interval is so wide that it does not tell how many more are needed.
 const ROUNDS_TO_TELL: u32 = 6;
 
-/// Runs a suite with the live view.
 pub(crate) fn run(
     request: &RunRequest<'_>,
     store: &Store,
     mode: LiveMode,
 ) -> Result<Finished, Box<dyn Error>> {
     let begun = Instant::now();
-    let view = RunView::start(mode, &model(request), &request.testbed, begun);
+    let screen = |colour| RunScreen::new(model(request), colour);
+    let settings = || ScreenSettings {
+        begun,
+        // Not on the CPUs of the servers. Where it cannot be pinned, the run's notes say so.
+        cpus: request.testbed.cpus.load.clone(),
+        interrupt: request.testbed.interrupt.clone(),
+        ending: "ending: the trial that runs is dropped, what was measured is kept; Ctrl-C ends at once",
+        look: Box::new(|| None),
+    };
+    let view = LiveView::start(mode, screen, settings);
     let mut view = RunProgress::start(view, request, begun);
     let finished = run_suite(request, store, &mut |event| {
         view.show(&event, Instant::now())
@@ -63,12 +71,10 @@ pub(crate) fn say_what_is_built(of: Option<usize>) -> impl FnMut(RunEvent<'_>) {
     }
 }
 
-/// Follows a run, and shows how far it has come.
 pub(super) struct RunProgress<'a> {
-    view: RunView,
+    view: LiveView<RunModel>,
     request: &'a RunRequest<'a>,
     model: RunModel,
-    /// Every attempt so far.
     records: BTreeMap<CellId, Vec<TrialRecord>>,
     /// With adaptive rounds: the widest interval after the last round, and what was left of the budget then.
     compared: Option<(Option<f64>, Duration)>,
@@ -79,15 +85,13 @@ pub(super) struct RunProgress<'a> {
     time_left: TimeLeft,
     /// How long it still takes to explain the servers after the trials.
     explaining: Duration,
-    /// When the explanations began.
-    explaining_since: Option<Instant>,
     begun: Instant,
-    /// When the last event was, and when the trials began.
-    now: Instant,
-    trials_since: Instant,
-    round_since: Instant,
-    /// When the last trial was over.
-    over_since: Instant,
+    /// When the last event was. This and the other times count from the run's beginning.
+    now: Duration,
+    explaining_since: Option<Duration>,
+    trials_since: Duration,
+    round_since: Duration,
+    over_since: Duration,
     attempt: Option<TrialAttempt>,
     /// The responses and the time of the load's last progress.
     last_progress: Option<(bool, u64, f64)>,
@@ -99,7 +103,11 @@ pub(super) struct RunProgress<'a> {
 
 impl<'a> RunProgress<'a> {
     /// Says what is about to run.
-    pub(super) fn start(view: RunView, request: &'a RunRequest<'a>, now: Instant) -> Self {
+    pub(super) fn start(
+        view: LiveView<RunModel>,
+        request: &'a RunRequest<'a>,
+        begun: Instant,
+    ) -> Self {
         let mut view = Self {
             view,
             request,
@@ -111,12 +119,12 @@ impl<'a> RunProgress<'a> {
             last_expected_round: 0,
             time_left: TimeLeft::new(request.measures.clone()),
             explaining: Duration::ZERO,
+            begun,
+            now: Duration::ZERO,
             explaining_since: None,
-            begun: now,
-            now,
-            trials_since: now,
-            round_since: now,
-            over_since: now,
+            trials_since: Duration::ZERO,
+            round_since: Duration::ZERO,
+            over_since: Duration::ZERO,
             attempt: None,
             last_progress: None,
             round_takes: Duration::ZERO,
@@ -125,38 +133,31 @@ impl<'a> RunProgress<'a> {
         let cpus = &request.testbed.cpus;
         let RunModel { title, plan, .. } = &view.model;
         let line = format!("{title}: {plan}, seed {}", request.seed);
-        view.view.head(&line);
+        view.view.keep(&line);
         let load = match request.generator.fleet() {
             None => format!("on CPU {}", prony_kernel::format_cpu_list(&cpus.load)),
             Some(agents) => format!("from {}", fleet::described(agents.count, &agents.on)),
         };
-        let shared = cpus.shared() && request.generator.fleet().is_none_or(|it| it.are_here);
-        let line = format!(
-            "servers on CPU {}, load {load}{}",
-            prony_kernel::format_cpu_list(&cpus.server),
-            if shared {
-                ": they share CPUs, which distorts every figure"
-            } else {
-                ""
-            },
-        );
-        if shared {
+        let servers = prony_kernel::format_cpu_list(&cpus.server);
+        let line = format!("servers on CPU {servers}, load {load}");
+        if cpus.shared() && request.generator.fleet().is_none_or(|it| it.are_here) {
+            let line = format!("{line}: they share CPUs, which distorts every figure");
             view.warn(RunNoteKind::Plain, &line);
         } else {
-            view.view.head(&line);
+            view.view.keep(&line);
         }
         view
     }
 
     pub(super) fn show(&mut self, event: &RunEvent<'_>, now: Instant) {
-        self.now = now;
+        self.now = now - self.begun;
         self.take(event);
         self.estimate();
-        self.view.show(&self.model, self.at());
-    }
-
-    fn at(&self) -> Duration {
-        self.now - self.begun
+        match &self.view {
+            LiveView::Lines(line) => line.show(&self.model.line(self.now), Some(self.model.share)),
+            LiveView::Quiet => {}
+            LiveView::Screen(screen) => screen.send(self.model.clone()),
+        }
     }
 
     fn take(&mut self, event: &RunEvent<'_>) {
@@ -180,7 +181,14 @@ impl<'a> RunProgress<'a> {
                 });
             }
             RunEvent::KeptEnded { attempt, exit } => {
-                let line = kept_ended(&attempt.trial, exit);
+                // A kept server should not end; this explains why Prony warms up another.
+                let Trial {
+                    server, workload, ..
+                } = &attempt.trial;
+                let line = format!(
+                    "ENDED    {server} × {workload}: the process that was kept running {exit} between two trials; Prony \
+                     starts and warms up another"
+                );
                 self.warn(RunNoteKind::Failed, &line);
             }
             RunEvent::Loading { progress, .. } => self.loading(progress),
@@ -220,18 +228,16 @@ impl<'a> RunProgress<'a> {
     }
 
     fn server(&mut self, id: &str, readiness: Readiness) {
-        self.model.server(id, readiness, self.at());
+        self.model.server(id, readiness, self.now);
     }
 
-    /// A line about something that happened.
     fn print(&mut self, kind: RunNoteKind, line: &str) {
-        self.model.note(kind, line, self.at());
+        self.model.note(kind, line, self.now);
         self.view.print(line);
     }
 
-    /// A line that the user must not miss.
     fn warn(&mut self, kind: RunNoteKind, line: &str) {
-        self.model.note(kind, line, self.at());
+        self.model.note(kind, line, self.now);
         self.view.warn(line);
     }
 
@@ -266,14 +272,16 @@ impl<'a> RunProgress<'a> {
     pub(super) fn finish(self) {
         let attempts = self.model.attempts;
         if attempts.noisy > 0 {
-            self.view.head(&format!(
-                "{} of {} noisy, {} re-run",
-                attempts.noisy,
-                plural(attempts.done as usize, "trial"),
-                attempts.re_run
-            ));
+            let trials = plural(attempts.done as usize, "trial");
+            let (noisy, re_run) = (attempts.noisy, attempts.re_run);
+            self.view
+                .keep(&format!("{noisy} of {trials} noisy, {re_run} re-run"));
         }
-        self.view.finish();
+        let is_shown = !matches!(self.view, LiveView::Quiet);
+        drop(self.view);
+        if is_shown {
+            errln!();
+        }
     }
 
     fn planned(&mut self, trials: &[Trial]) {
@@ -291,31 +299,23 @@ impl<'a> RunProgress<'a> {
         let explain = self.request.explain.as_ref();
         self.explaining = explain.map_or(Duration::ZERO, |plan| explaining(plan, explained));
         let left = self.time_left.left(None);
-        let within = self
-            .request
-            .suite
-            .adaptive
-            .map_or(left, |adaptive| left.min(adaptive.budget));
+        let adaptive = &self.request.suite.adaptive;
+        let within = adaptive.map_or(left, |adaptive| left.min(adaptive.budget));
         let about = minutes(within + self.explaining);
-        if trials.is_empty() {
-            // A run that only explains.
-            let text = format!("about {about}");
-            return self.print(RunNoteKind::Plain, &text);
-        }
         let count = plural(trials.len(), "trial");
-        self.print(
-            RunNoteKind::Plain,
-            &match &self.request.suite.adaptive {
-                None => format!("{count}, about {about}"),
-                Some(adaptive) => format!(
-                    "{} first: {count}, about {about}; then more until every comparison is within \
+        let text = match adaptive {
+            // A run that only explains.
+            _ if trials.is_empty() => format!("about {about}"),
+            None => format!("{count}, about {about}"),
+            Some(adaptive) => format!(
+                "{} first: {count}, about {about}; then more until every comparison is within \
                  ±{}. The budget of {} may end it earlier.",
-                    plural(self.last_expected_round as usize, "round"),
-                    adaptive.precision,
-                    minutes(adaptive.budget),
-                ),
-            },
-        );
+                plural(self.last_expected_round as usize, "round"),
+                adaptive.precision,
+                minutes(adaptive.budget),
+            ),
+        };
+        self.print(RunNoteKind::Plain, &text);
     }
 
     /// How many cells are explained: those with trials, or all if the run only explains.
@@ -323,8 +323,7 @@ impl<'a> RunProgress<'a> {
         if trials.is_empty() {
             return self.model.servers.len() * self.request.measures.len();
         }
-        let cells = trials.iter().filter_map(|trial| self.cell(trial));
-        let cells: BTreeSet<_> = cells.map(|cell| (cell.server, cell.column)).collect();
+        let cells: BTreeSet<CellId> = trials.iter().filter_map(|trial| self.cell(trial)).collect();
         cells.len()
     }
 
@@ -362,14 +361,12 @@ impl<'a> RunProgress<'a> {
         self.estimate();
         // Without a terminal, one line per round is enough.
         if self.view.is_plain() {
-            let RunModel {
-                round, precision, ..
-            } = &self.model;
-            let precision = match precision.as_str() {
+            let round = &self.model.round;
+            let precision = match self.model.precision.as_str() {
                 "" => String::new(),
                 text => format!(" ({text})"),
             };
-            let left = self.model.time_left(self.at());
+            let left = self.model.time_left(self.now);
             self.view.print(&format!("{round}{precision}, {left} left"));
         }
     }
@@ -430,11 +427,11 @@ impl<'a> RunProgress<'a> {
             return;
         }
         let left = self.left();
-        let (Left::About(about) | Left::Between(about, _)) = left;
+        let about = left.least;
         let spent = (self.now - self.trials_since).as_secs_f64();
         let all = (spent + about.as_secs_f64()).max(f64::MIN_POSITIVE);
         self.model.share = spent / all;
-        self.model.left = Some((left, self.at()));
+        self.model.left = Some((left, self.now));
         self.model.round = self.round_text();
         self.model.precision = self.precision_so_far();
     }
@@ -452,15 +449,12 @@ impl<'a> RunProgress<'a> {
             self.print(RunNoteKind::WarmUp, &line);
         }
         if let Some(line) = noisy_line(record, again) {
-            match self.model.attempts.noisy {
-                count if count <= MOST_NOISY_LINES || self.view.is_screen() => {
-                    self.print(RunNoteKind::Noisy, &line);
-                }
-                count if count == MOST_NOISY_LINES + 1 => {
-                    let line = "noisy    more noisy trials follow; see the record";
-                    self.print(RunNoteKind::Noisy, line);
-                }
-                _ => {}
+            let count = self.model.attempts.noisy;
+            if count <= MOST_NOISY_LINES || matches!(self.view, LiveView::Screen(_)) {
+                self.print(RunNoteKind::Noisy, &line);
+            } else if count == MOST_NOISY_LINES + 1 {
+                let line = "noisy    more noisy trials follow; see the record";
+                self.print(RunNoteKind::Noisy, line);
             }
         }
         if let TrialResult::Failed { kind, message } = &record.result {
@@ -493,26 +487,24 @@ impl<'a> RunProgress<'a> {
         let head = format!("FAILED   {} ({kind})", trial_text(trial));
         let (server, workload) = (trial.server.clone(), trial.workload.clone());
         let is_new = self.failures.insert((server, workload, kind));
-        self.warn(
-            RunNoteKind::Failed,
-            &if is_new {
-                format!("{head}: {message}")
-            } else {
-                format!("{head} again")
-            },
-        );
+        let line = if is_new {
+            format!("{head}: {message}")
+        } else {
+            format!("{head} again")
+        };
+        self.warn(RunNoteKind::Failed, &line);
     }
 
     fn left(&self) -> Left {
         if self.explaining_since.is_some() {
-            return Left::About(self.explaining);
+            return Left::about(self.explaining);
         }
         let since_over = self.now - self.over_since;
         let running = self.attempt.as_ref();
         let running = running.and_then(|attempt| Some((self.cell(&attempt.trial)?, since_over)));
         let trials = self.time_left.left(running);
         let Some(adaptive) = &self.request.suite.adaptive else {
-            return Left::About(trials + self.explaining);
+            return Left::about(trials + self.explaining);
         };
         let budget = match self.compared {
             Some((_, left)) => left.saturating_sub(self.now - self.round_since),
@@ -521,10 +513,13 @@ impl<'a> RunProgress<'a> {
         // The budget ends no round that has begun.
         let most = budget.max(self.round_takes);
         match self.rounds_to_go(adaptive) {
-            None => Left::Between(trials.min(most) + self.explaining, most + self.explaining),
+            None => Left {
+                least: trials.min(most) + self.explaining,
+                most: most + self.explaining,
+            },
             Some(rounds) => {
                 let trials = trials + self.round_takes.mul_f64(rounds);
-                Left::About(trials.min(most) + self.explaining)
+                Left::about(trials.min(most) + self.explaining)
             }
         }
     }
@@ -544,12 +539,10 @@ impl<'a> RunProgress<'a> {
     }
 }
 
-/// A run before its first event.
 fn model(request: &RunRequest<'_>) -> RunModel {
     let flows = |workload: &str| {
         let mut tasks = request.tasks.iter();
-        let task = tasks.find(|task| task.workload.id == workload);
-        task.is_some_and(|task| task.traffic.request().is_none())
+        tasks.any(|task| task.workload.id == workload && task.traffic.request().is_none())
     };
     let column = |measure: &Measure| Column {
         workload: measure.workload.clone(),
@@ -563,7 +556,6 @@ fn model(request: &RunRequest<'_>) -> RunModel {
         } else {
             FigureUnit::RequestsPerSecond
         },
-        rounds: request.suite.adaptive.is_none().then_some(measure.rounds),
     };
     RunModel::new(
         format!("{} ({})", request.suite.title, request.suite.id),
@@ -574,12 +566,11 @@ fn model(request: &RunRequest<'_>) -> RunModel {
 }
 
 fn readiness(server: &ServerRecord, ready: impl Fn(String) -> Readiness) -> Readiness {
+    let why = not_ready(&server.status).unwrap_or_default();
     match &server.status {
         ServerStatus::Ready => ready(prepared(server)),
-        ServerStatus::Skipped { .. } => {
-            Readiness::Skipped(not_ready(&server.status).unwrap_or_default())
-        }
-        status => Readiness::Failed(not_ready(status).unwrap_or_default()),
+        ServerStatus::Skipped { .. } => Readiness::Skipped(why),
+        _ => Readiness::Failed(why),
     }
 }
 
@@ -606,25 +597,16 @@ fn rounds(request: &RunRequest<'_>) -> String {
     }
 }
 
-/// A kept server should not end; this explains why Prony warms up another.
-fn kept_ended(trial: &Trial, exit: &str) -> String {
-    format!(
-        "ENDED    {} × {}: the process that was kept running {exit} between two trials; Prony starts and warms up another",
-        trial.server, trial.workload
-    )
-}
-
 fn prepared(server: &ServerRecord) -> String {
     status_line(&server.id, &server.status).unwrap_or_else(|| ready(server))
 }
 
 fn ready(server: &ServerRecord) -> String {
-    let id = &server.id;
-    let version = server.version.iter().map(|version| format!(" {version}"));
-    let version: String = version.collect();
+    let named = [Some(&server.id), server.version.as_ref()];
+    let named = named.into_iter().flatten().joined(" ");
     match server.build_s {
-        Some(seconds) => format!("built    {id}{version} in {}", tenths(seconds)),
-        None => format!("ready    {id}{version}"),
+        Some(seconds) => format!("built    {named} in {}", tenths(seconds)),
+        None => format!("ready    {named}"),
     }
 }
 
@@ -658,13 +640,10 @@ pub(crate) fn status_line(id: &str, status: &ServerStatus) -> Option<String> {
 
 /// `go-nethttp × hello, round 2`.
 fn trial_text(trial: &Trial) -> String {
-    let Trial {
-        server,
-        workload,
-        round,
-        ..
-    } = trial;
-    format!("{server} × {workload}, round {round}")
+    format!(
+        "{} × {}, round {}",
+        trial.server, trial.workload, trial.round
+    )
 }
 
 /// `noisy    go-nethttp × hello, round 2: other programs used 23 % of the CPU time; Prony
@@ -684,17 +663,15 @@ fn noisy_line(record: &TrialRecord, again: bool) -> Option<String> {
 
 /// What disturbed a trial or an attempt; empty if nothing did.
 pub(crate) fn noise_texts(causes: &[NoiseCause]) -> String {
-    let share = number::share;
-    let texts = causes.iter().map(|cause| match *cause {
-        NoiseCause::Steal { share: lost } => {
-            format!("the hypervisor took {} of the CPU time", share(lost))
-        }
-        NoiseCause::OtherPrograms { share: lost } => {
-            format!("other programs used {} of the CPU time", share(lost))
-        }
-        NoiseCause::WarmUp { rise } => {
-            format!("its rate rose by {} while it was measured", share(rise))
-        }
+    let texts = causes.iter().map(|cause| {
+        let (did, share, what) = match *cause {
+            NoiseCause::Steal { share } => ("the hypervisor took", share, "of the CPU time"),
+            NoiseCause::OtherPrograms { share } => {
+                ("other programs used", share, "of the CPU time")
+            }
+            NoiseCause::WarmUp { rise } => ("its rate rose by", rise, "while it was measured"),
+        };
+        format!("{did} {} {what}", number::share(share))
     });
     texts.joined(", and ")
 }
@@ -702,10 +679,7 @@ pub(crate) fn noise_texts(causes: &[NoiseCause]) -> String {
 /// `warm     java-jdk × hello, round 1: took 8.2 s under load to warm up …`, or that a server is still getting
 /// faster; `None` if there is nothing to report.
 fn warm_up_line(record: &TrialRecord) -> Option<String> {
-    let TrialResult::Measured(measurement) = &record.result else {
-        return None;
-    };
-    let (head, text) = warm_up_text(measurement.warm_up.as_ref()?)?;
+    let (head, text) = warm_up_text(record.measurement()?.warm_up.as_ref()?)?;
     Some(format!("{head:<8} {}: {text}", trial_text(&record.trial)))
 }
 

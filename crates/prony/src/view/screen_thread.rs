@@ -12,12 +12,10 @@ use prony_live::screen::{Action, Input, Screen, Session, View};
 
 use super::live_line::LiveLine;
 
-/// How often the screen is drawn.
 const EVERY: Duration = Duration::from_millis(200);
 /// How long the end of a screen may take.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// How a command shows its progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LiveMode {
     /// A live screen, if standard error and standard input are a terminal that can show it.
@@ -26,7 +24,6 @@ pub(crate) enum LiveMode {
     Line,
     /// Lines only.
     Plain,
-    /// Only warnings.
     Quiet,
 }
 
@@ -37,7 +34,6 @@ impl LiveMode {
         std::io::stderr().is_terminal() && std::io::stdin().is_terminal() && !is_dumb
     }
 
-    /// Whether progress is shown at all.
     pub(crate) fn is_quiet(self) -> bool {
         self == Self::Quiet
     }
@@ -51,9 +47,7 @@ impl LiveMode {
     }
 }
 
-/// How a screen's thread behaves.
 pub(crate) struct ScreenSettings<Update> {
-    /// When what the screen shows began.
     pub(crate) begun: Instant,
     /// The CPUs on which it runs; empty for any.
     pub(crate) cpus: Vec<usize>,
@@ -70,7 +64,6 @@ pub(crate) struct ScreenSettings<Update> {
 pub(crate) struct ScreenThread<Update> {
     updates: Option<Sender<Update>>,
     thread: Option<JoinHandle<()>>,
-    /// Lines that are printed when the screen is gone.
     kept: RefCell<Vec<String>>,
 }
 
@@ -105,31 +98,21 @@ impl<Update: Send + 'static> ScreenThread<Update> {
 }
 
 impl<Update> ScreenThread<Update> {
-    /// Keeps a line until the screen is gone.
     pub(crate) fn keep(&self, line: &str) {
         self.kept.borrow_mut().push(line.to_owned());
-    }
-
-    /// Closes the screen and prints the lines that stay.
-    pub(crate) fn close(mut self) {
-        self.stop();
-    }
-
-    fn stop(&mut self) {
-        drop(self.updates.take());
-        if let Some(thread) = self.thread.take() {
-            join_within(thread, PATIENCE);
-            for line in self.kept.take() {
-                errln!("{line}");
-            }
-        }
     }
 }
 
 impl<Update> Drop for ScreenThread<Update> {
-    /// Also if what it shows ends with an error.
+    /// Closes the screen and prints the lines that stay, also if what it shows ends with an error.
     fn drop(&mut self) {
-        self.stop();
+        drop(self.updates.take());
+        if let Some(thread) = self.thread.take() {
+            join_within(thread, PATIENCE);
+        }
+        for line in self.kept.take() {
+            errln!("{line}");
+        }
     }
 }
 
@@ -145,7 +128,6 @@ fn join_within(thread: JoinHandle<()>, patience: Duration) {
     let _ = thread.join();
 }
 
-/// A screen on its terminal.
 struct Shown<V: View> {
     screen: Screen<V>,
     session: Session,

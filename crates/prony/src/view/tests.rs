@@ -22,11 +22,10 @@ use super::capacity_progress::CapacityProgress;
 use super::capacity_summary::tests::{attempt, generator_limited, noisy};
 use super::fitted;
 use super::live_line::{CLEAR, LiveLine};
-use super::load_progress::LoadProgress;
+use super::live_view::LiveView;
 use super::load_summary::tests::closed;
-use super::load_view::outline;
+use super::load_view::{LoadView, outline};
 use super::run_progress::RunProgress;
-use super::run_view::RunView;
 use crate::project;
 use crate::tests::golden;
 
@@ -142,7 +141,7 @@ fn a_load() {
         for (title, plan, progress) in &loads {
             let (terminal, line) = terminal(width);
             let begun = Instant::now();
-            let mut view = LoadProgress::start(line, outline(plan, None), plan, begun);
+            let mut view = LoadView::of(LiveView::Lines(line), outline(plan, None), plan, begun);
             view.show(Progress::default(), None, begun);
             view.show(progress.clone(), None, begun + Duration::from_secs(2));
             texts.push((format!("{title}, {width} columns"), seen(&terminal)));
@@ -210,7 +209,7 @@ fn a_search_for_a_capacity() {
         .into_iter()
         .chain(attempts.iter().map(Found::Tried));
     let events = events.chain([Found::Unsettled("404 instead of 200")]);
-    view.show_at(&Progress::default(), begun);
+    view.show(&Progress::default(), begun);
     let guessing = seen(&terminal);
     for event in events {
         view.show_event(&event);
@@ -224,7 +223,7 @@ fn a_search_for_a_capacity() {
         seed: 1,
         ends_by: None,
     }));
-    view.show_at(&measuring(1000, 0), begun + Duration::from_secs(100));
+    view.show(&measuring(1000, 0), begun + Duration::from_secs(100));
     let texts = [("at first", guessing), ("then", seen(&terminal))];
     golden("capacity-progress", &texts);
 }
@@ -309,7 +308,7 @@ fn run(width: usize, precision: Option<&str>) -> String {
     let records = records(&trials[0]);
     let (terminal, line) = terminal(width);
     let mut now = Instant::now();
-    let mut view = RunProgress::start(RunView::Lines(line), &request, now);
+    let mut view = RunProgress::start(LiveView::Lines(line), &request, now);
     let mut moving: Vec<String> = Vec::new();
     // Half a second passes before each event.
     let mut show = |event: Event<'_>| {

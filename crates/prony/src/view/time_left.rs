@@ -26,7 +26,6 @@ const ENOUGH_TRIALS: u32 = 4;
 #[derive(Default)]
 pub(super) struct TimeLeft {
     measures: Vec<Measure>,
-    /// The remaining trials.
     trials: Vec<CellId>,
     known: BTreeMap<CellId, Known>,
     /// The first trials of the measure's servers, which are those with a search.
@@ -37,7 +36,6 @@ pub(super) struct TimeLeft {
     /// All re-runs, and those among the remaining trials.
     re_runs: u32,
     re_runs_left: u32,
-    /// Trials planned, re-runs excepted.
     planned: u32,
     /// How long a trial that counts instructions may take, until one shows how long it does.
     pub(crate) counted_trial: Option<Duration>,
@@ -59,12 +57,12 @@ struct Known {
 
 impl Known {
     fn next(&self) -> Duration {
-        let start = if self.is_kept {
-            Duration::ZERO
+        let own = self.rest.get() + self.search.get() + self.warm_up;
+        if self.is_kept {
+            own
         } else {
-            self.start.get()
-        };
-        self.rest.get() + start + self.search.get() + self.warm_up
+            own + self.start.get()
+        }
     }
 
     fn take(&mut self, attempt: &TrialAttempt, record: &TrialRecord, took: Duration) {
@@ -127,7 +125,6 @@ impl TimeLeft {
         }
     }
 
-    /// One more trial will run.
     pub(super) fn expect(&mut self, trial: CellId) {
         self.trials.push(trial);
         self.planned += 1;
@@ -168,17 +165,14 @@ impl TimeLeft {
     /// long as their loads say. One of them has been running for `so_far`.
     pub(super) fn left(&self, running: Option<(CellId, Duration)>) -> Duration {
         let all = self.expected_all();
+        let running = running.filter(|(cell, _)| self.trials.contains(cell));
         let so_far = running.map_or(Duration::ZERO, |(cell, so_far)| {
             // It takes no time away from the others, even if it takes longer than expected.
-            let is_expected = self.trials.contains(&cell);
-            let expected =
-                is_expected.then(|| self.expected(cell, !self.known.contains_key(&cell)));
-            so_far.min(expected.unwrap_or_default())
+            so_far.min(self.expected(cell, !self.known.contains_key(&cell)))
         });
         (all + self.expected_re_runs(all)).saturating_sub(so_far)
     }
 
-    /// How long a round with these trials takes.
     pub(super) fn round(&self, trials: impl Iterator<Item = CellId>) -> Duration {
         trials.map(|trial| self.expected(trial, false)).sum()
     }
@@ -232,10 +226,8 @@ impl TimeLeft {
     /// How long the measure's next trials of other servers take, in the mean.
     fn others(&self, measure: usize) -> Option<Duration> {
         let mut mean = Mean::default();
-        let known = self.known.iter();
-        known
-            .filter(|(cell, _)| cell.column == measure)
-            .for_each(|(_, known)| mean.add(known.next()));
+        let known = self.known.iter().filter(|(cell, _)| cell.column == measure);
+        known.for_each(|(_, known)| mean.add(known.next()));
         (mean.count > 0).then(|| mean.get())
     }
 }
@@ -256,7 +248,7 @@ pub(super) fn explaining(plan: &ExplainPlan, explained: u32) -> Duration {
     let rounds = (plan.duration + BESIDE_THE_LOAD) * 2 * plan.rounds;
     let profile = plan
         .profile
-        .map_or(Duration::ZERO, |profile| profile.duration + BESIDE_THE_LOAD);
+        .map_or(Duration::ZERO, |it| it.duration + BESIDE_THE_LOAD);
     (rounds + profile + seconds(LEAST_WARM_UP_S) * 2) * explained
 }
 

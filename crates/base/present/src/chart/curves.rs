@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::{
-    Axis, Chart, Dot, HEADING, NOTE, anchor, heading, heading_lines, note_lines, notes, tenth,
+    Axis, Chart, Dot, HEADING, NOTE, Plot, anchor, heading, heading_lines, note_lines, notes, tenth,
 };
 use crate::terminal::cut;
 
@@ -17,24 +17,14 @@ pub enum Frame {
     Narrow,
 }
 
-/// The edges of the plot.
-struct Plot {
-    left: f64,
-    right: f64,
-    top: f64,
-    bottom: f64,
-    width: f64,
-}
-
 const WIDE: Plot = Plot {
     left: 90.0,
     right: 690.0,
     top: 56.0,
     bottom: 350.0,
-    width: 760.0,
 };
-/// The height of a wide chart.
-const HEIGHT: f64 = 420.0;
+const WIDE_SIZE: [f64; 2] = [760.0, 420.0];
+const NARROW_WIDTH: f64 = 360.0;
 /// How high the plot of a narrow chart is.
 const NARROW_HEIGHT: f64 = 190.0;
 /// How many columns a legend has, and how many letters fit in an entry.
@@ -42,7 +32,6 @@ const LEGEND_COLUMNS: usize = 2;
 const LEGEND_LETTERS: usize = 22;
 const EDGE: f64 = 8.0;
 
-/// Curves over two axes.
 #[derive(Clone, Debug, Default)]
 pub struct CurveChart {
     pub title: String,
@@ -50,38 +39,28 @@ pub struct CurveChart {
     pub subtitle: String,
     /// The text alternative.
     pub description: String,
-    /// Its size.
     pub frame: Frame,
-    /// The horizontal axis.
     pub x: Axis,
-    /// The vertical axis.
     pub y: Axis,
     pub curves: Vec<Curve>,
-    /// Marked values of the vertical axis.
     pub levels: Vec<Level>,
-    /// A marked interval of the horizontal axis.
     pub band: Option<Band>,
-    /// A named value, marked on the horizontal axis.
     pub point: Option<(f64, String)>,
 }
 
-/// A curve with its name at the end.
 #[derive(Clone, Debug)]
 pub struct Curve {
     pub name: String,
     pub style: Line,
-    /// Its points, from left to right.
     pub points: Vec<(f64, f64)>,
 }
 
-/// The style of a curve.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Line {
     /// Of a percentile, with a dot at each point.
     Measured(Dot),
     /// The nth of several, told apart by colour and dashes.
     Nth(usize),
-    /// Not comparable with the others.
     Grey,
 }
 
@@ -102,10 +81,8 @@ impl Line {
     }
 }
 
-/// A marked value of the vertical axis.
 #[derive(Clone, Debug)]
 pub struct Level {
-    /// The value.
     pub at: f64,
     pub name: String,
 }
@@ -113,7 +90,6 @@ pub struct Level {
 /// A marked value of the horizontal axis with its interval.
 #[derive(Clone, Debug)]
 pub struct Band {
-    /// The value.
     pub at: f64,
     pub interval: Option<(f64, f64)>,
     pub name: String,
@@ -123,8 +99,8 @@ impl CurveChart {
     pub fn draw(&self) -> Chart {
         let plot = self.plot();
         let legend = self.legend_lines();
-        let (height, words) = match self.frame {
-            Frame::Wide => (HEIGHT, self.wide_words()),
+        let (size, words) = match self.frame {
+            Frame::Wide => (WIDE_SIZE, self.wide_words()),
             Frame::Narrow => {
                 let below = plot.bottom + 42.0 + NOTE * legend.len() as f64;
                 let said = note_lines(&self.subtitle);
@@ -133,7 +109,8 @@ impl CurveChart {
                     (self.legend(&legend, plot.bottom + 42.0))
                     (notes(&said, EDGE, below))
                 };
-                (below + NOTE * said.len() as f64 + 8.0, words)
+                let height = below + NOTE * said.len() as f64 + 8.0;
+                ([NARROW_WIDTH, height], words)
             }
         };
         let body = html! {
@@ -148,21 +125,19 @@ impl CurveChart {
             (words)
             @if let Some((at, name)) = &self.point { (self.point(*at, name)) }
         };
-        Chart::of(&self.title, &self.description, [plot.width, height], body)
+        Chart::of(&self.title, &self.description, size, body)
     }
 
     fn plot(&self) -> Plot {
-        let heading = heading_lines(&self.title).len() as f64;
-        let top = HEADING * heading + 24.0;
-        match self.frame {
-            Frame::Wide => WIDE,
-            Frame::Narrow => Plot {
-                left: 54.0,
-                right: 346.0,
-                top,
-                bottom: top + NARROW_HEIGHT,
-                width: 360.0,
-            },
+        if self.frame == Frame::Wide {
+            return WIDE;
+        }
+        let top = HEADING * heading_lines(&self.title).len() as f64 + 24.0;
+        Plot {
+            left: 54.0,
+            right: 346.0,
+            top,
+            bottom: top + NARROW_HEIGHT,
         }
     }
 
@@ -175,38 +150,34 @@ impl CurveChart {
     }
 
     fn x(&self, value: f64) -> f64 {
-        let plot = self.plot();
-        tenth(plot.left + (plot.right - plot.left) * self.x.scale.place(value))
+        self.plot().across(self.x.scale.place(value))
     }
 
     fn y(&self, value: f64) -> f64 {
-        let plot = self.plot();
-        tenth(plot.bottom - (plot.bottom - plot.top) * self.y.scale.place(value))
+        self.plot().up(self.y.scale.place(value))
     }
 
     fn grid(&self) -> Markup {
+        let plot = self.plot();
         let Plot {
             left,
             right,
             top,
             bottom,
-            ..
-        } = self.plot();
+        } = plot;
         let middle = (top + bottom) / 2.0;
-        let across = |place: f64| tenth(left + (right - left) * place);
-        let up = |place: f64| tenth(bottom - (bottom - top) * place);
         let lines = self.y.ticks();
-        let lines = lines.map(|(place, _)| format!("M{left} {}H{right}", up(place)));
+        let lines = lines.map(|(place, _)| format!("M{left} {}H{right}", plot.up(place)));
         let marks = self.x.ticks();
-        let marks = marks.map(|(place, _)| format!("M{} {bottom}v5", across(place)));
+        let marks = marks.map(|(place, _)| format!("M{} {bottom}v5", plot.across(place)));
         html! {
             path class="grid" d=(lines.chain(marks).collect::<String>()) {}
             g class="tick" text-anchor="end" {
-                @for (place, tick) in self.y.ticks() { text x=(left - 8.0) y=(tenth(up(place) + 4.0)) { (tick) } }
+                @for (place, tick) in self.y.ticks() { text x=(left - 8.0) y=(tenth(plot.up(place) + 4.0)) { (tick) } }
             }
             g class="tick" {
                 @for (place, tick) in self.x.ticks() {
-                    text x=(across(place)) y=(bottom + 20.0) text-anchor=(anchor(place)) { (tick) }
+                    text x=(plot.across(place)) y=(bottom + 20.0) text-anchor=(anchor(place)) { (tick) }
                 }
             }
             @match self.frame {
@@ -225,11 +196,8 @@ impl CurveChart {
     }
 
     fn curve(&self, curve: &Curve) -> Markup {
-        let points: Vec<(f64, f64)> = curve
-            .points
-            .iter()
-            .map(|(x, y)| (self.x(*x), self.y(*y)))
-            .collect();
+        let points = curve.points.iter();
+        let points: Vec<_> = points.map(|(x, y)| (self.x(*x), self.y(*y))).collect();
         let path: Vec<String> = points.iter().map(|(x, y)| format!("{x},{y}")).collect();
         html! {
             @if !points.is_empty() {
@@ -241,7 +209,6 @@ impl CurveChart {
         }
     }
 
-    /// The curves by the lines of the legend.
     fn legend_lines(&self) -> Vec<&[Curve]> {
         match self.frame {
             Frame::Wide => Vec::new(),
@@ -250,7 +217,7 @@ impl CurveChart {
     }
 
     fn legend(&self, lines: &[&[Curve]], top: f64) -> Markup {
-        let column = (self.plot().width - 2.0 * EDGE) / LEGEND_COLUMNS as f64;
+        let column = (NARROW_WIDTH - 2.0 * EDGE) / LEGEND_COLUMNS as f64;
         let entries = lines.iter().enumerate().flat_map(|(line, curves)| {
             let y = top + NOTE * (line + 1) as f64;
             let places = curves.iter().enumerate();
@@ -275,14 +242,11 @@ impl CurveChart {
 
     /// Places the names of the curves at their ends, from the highest down, without overlaps.
     fn names(&self) -> Markup {
-        let mut ends: Vec<(f64, f64, &Curve)> = self
-            .curves
-            .iter()
-            .filter_map(|curve| {
-                let &(x, y) = curve.points.last()?;
-                Some((self.x(x), self.y(y), curve))
-            })
-            .collect();
+        let ends = self.curves.iter().filter_map(|curve| {
+            let &(x, y) = curve.points.last()?;
+            Some((self.x(x), self.y(y), curve))
+        });
+        let mut ends: Vec<(f64, f64, &Curve)> = ends.collect();
         ends.sort_by(|a, b| a.1.total_cmp(&b.1));
         let mut lowest = 0.0_f64;
         html! {

@@ -1,17 +1,11 @@
 //! The styles of dots.
 
-/// The style of a dot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dot {
-    /// The median.
     P50,
-    /// A percentile.
     P90,
-    /// A percentile.
     P99,
-    /// A percentile.
     P999,
-    /// Any other.
     Plain,
     /// A noisy trial.
     Noisy,

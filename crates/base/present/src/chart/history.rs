@@ -5,7 +5,7 @@
 
 use maud::{Markup, html};
 
-use super::{Axis, Chart, Dot, tenth};
+use super::{Axis, Chart, Dot, Plot, tenth};
 use crate::terminal::cut;
 
 const WIDTH: f64 = 360.0;
@@ -13,6 +13,12 @@ const LEFT: f64 = 58.0;
 const RIGHT: f64 = 348.0;
 const TOP: f64 = 50.0;
 const BOTTOM: f64 = 212.0;
+const PLOT: Plot = Plot {
+    left: LEFT,
+    right: RIGHT,
+    top: TOP,
+    bottom: BOTTOM,
+};
 /// Where the marks of changed servers are.
 const MARKS: f64 = BOTTOM + 11.0;
 const DATES: f64 = BOTTOM + 30.0;
@@ -24,26 +30,21 @@ const LINE_LETTERS: usize = 58;
 /// How far apart the names of dates must be.
 const DATE_WIDTH: f64 = 72.0;
 
-/// A figure over several runs.
 #[derive(Clone, Debug, Default)]
 pub struct HistoryChart {
     pub title: String,
-    /// A line below the title.
     pub subtitle: String,
     /// The text alternative.
     pub description: String,
     /// The vertical axis. Its title goes into the subtitle's line.
     pub y: Axis,
-    /// The runs, the oldest first.
     pub points: Vec<HistoryPoint>,
 }
 
-/// One run in a [`HistoryChart`].
 #[derive(Clone, Debug, Default)]
 pub struct HistoryPoint {
     /// Its date, as the axis shows it.
     pub date: String,
-    /// The figure.
     pub value: f64,
     pub interval: Option<(f64, f64)>,
     /// Whether the figure needs care: a lower bound, or of a run that did not complete.
@@ -54,9 +55,7 @@ pub struct HistoryPoint {
     pub conditions: String,
     /// How the server differs from that of the point before: its version or its sources; empty if it does not.
     pub server: String,
-    /// What hovering shows.
     pub tip: String,
-    /// The page of the run; empty if there is none.
     pub href: String,
 }
 
@@ -79,18 +78,17 @@ impl HistoryChart {
 
     /// Where a run is. Runs are equally far apart, because many may be of one day.
     fn x(&self, place: usize) -> f64 {
-        let step = (RIGHT - LEFT) / self.points.len().max(1) as f64;
-        tenth(LEFT + step * (place as f64 + 0.5))
+        PLOT.across((place as f64 + 0.5) / self.points.len().max(1) as f64)
     }
 
     fn y(&self, value: f64) -> f64 {
-        tenth(BOTTOM - (BOTTOM - TOP) * self.y.scale.place(value))
+        PLOT.up(self.y.scale.place(value))
     }
 
     fn grid(&self) -> Markup {
         html! {
             @for (place, tick) in self.y.ticks() {
-                @let y = tenth(BOTTOM - (BOTTOM - TOP) * place);
+                @let y = PLOT.up(place);
                 line class="grid" x1=(LEFT) x2=(RIGHT) y1=(y) y2=(y) {}
                 text class="tick" x=(LEFT - 6.0) y=(y + 4.0) text-anchor="end" { (tick) }
             }
@@ -101,13 +99,10 @@ impl HistoryChart {
     fn dates(&self) -> Markup {
         let mut shown: Vec<(f64, &str)> = Vec::new();
         for (i, point) in self.points.iter().enumerate() {
-            let x = self.x(i).clamp(
-                LEFT + DATE_WIDTH / 2.0 - 20.0,
-                RIGHT - DATE_WIDTH / 2.0 + 6.0,
-            );
-            let has_room = shown
-                .last()
-                .is_none_or(|(last, date)| x - last >= DATE_WIDTH && *date != point.date);
+            let half = DATE_WIDTH / 2.0;
+            let x = self.x(i).clamp(LEFT + half - 20.0, RIGHT - half + 6.0);
+            let mut last = shown.last().into_iter();
+            let has_room = last.all(|(last, date)| x - last >= DATE_WIDTH && *date != point.date);
             if has_room {
                 shown.push((x, &point.date));
             }
@@ -171,7 +166,6 @@ impl HistoryChart {
         }
     }
 
-    /// What the marks that occur mean.
     fn legend(&self) -> Markup {
         let has = |mark: fn(&HistoryPoint) -> bool| self.points.iter().any(mark);
         let y = LEGEND;
@@ -204,7 +198,6 @@ impl HistoryChart {
     }
 }
 
-/// A triangle that points up, around a point.
 fn triangle(x: f64, y: f64) -> String {
     let (left, right) = (tenth(x - 4.5), tenth(x + 4.5));
     format!("M{left} {}L{x} {}L{right} {}Z", y + 4.0, y - 4.0, y + 4.0)

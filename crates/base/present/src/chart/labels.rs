@@ -3,10 +3,8 @@
 /// About how wide a letter of a name is, and how high a line.
 const LETTER: f64 = 6.3;
 const LINE: f64 = 12.0;
-/// The distance between a point and its name.
 const GAP: f64 = 6.0;
 
-/// A rectangle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Area {
     pub(crate) left: f64,

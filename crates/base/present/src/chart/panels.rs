@@ -1,11 +1,10 @@
 //! Small panels with shared axes, one for each server, two beside each other.
 
-use std::collections::BTreeMap;
-
 use maud::{Markup, html};
 
+use super::marks::Marks;
 use super::{
-    Axis, Chart, Dot, HEADING, NOTE, heading, heading_lines, legend, note_lines, notes, tenth,
+    Axis, Chart, Dot, HEADING, NOTE, Plot, heading, heading_lines, legend, note_lines, notes, tenth,
 };
 use crate::terminal::cut;
 
@@ -15,7 +14,6 @@ const EDGE: f64 = 8.0;
 const LEFT: [f64; COLUMNS] = [48.0, 208.0];
 const PLOT: f64 = 144.0;
 const COLUMNS: usize = 2;
-/// The height of the line with a panel's name.
 const NAME: f64 = 16.0;
 const GAP: f64 = 10.0;
 const AXIS: f64 = 38.0;
@@ -24,70 +22,46 @@ const MARGIN: f64 = 6.0;
 /// How many letters of a name and its note fit above a panel.
 const NAME_LETTERS: usize = 24;
 
-/// Small panels with shared axes.
 #[derive(Clone, Debug, Default)]
 pub struct PanelChart {
     pub title: String,
     /// The text alternative.
     pub description: String,
-    /// The horizontal axis of every panel.
     pub x: Axis,
-    /// The vertical axis of every panel; its title is above the panels.
     pub y: Axis,
-    /// How high a plot is.
     pub height: f64,
     /// The value that a line through every panel marks.
     pub middle: Option<f64>,
-    /// The styles and their meaning.
     pub legend: Vec<(Dot, String)>,
-    /// The panels, line by line.
     pub panels: Vec<Panel>,
-    /// A sentence below the panels.
     pub note: String,
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct Panel {
-    /// The server.
     pub name: String,
-    /// A few words after its name.
     pub note: String,
     /// Points that a line joins, by style.
     pub lines: Vec<(Dot, Vec<(f64, f64)>)>,
-    /// Points alone.
     pub points: Vec<PanelPoint>,
-    /// A marked value of the horizontal axis.
     pub mark: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub struct PanelPoint {
-    /// Its style.
     pub dot: Dot,
-    /// Its value on the horizontal axis.
     pub x: f64,
-    /// Its value on the vertical axis.
     pub y: f64,
 }
 
-/// Where a panel's plot is.
-#[derive(Clone, Copy)]
-struct Plot {
-    left: f64,
-    top: f64,
-    bottom: f64,
-}
-
-/// What all panels draw in one style: a page has thousands of marks.
-#[derive(Default)]
-struct Drawn {
-    frames: String,
-    marks: String,
-    lines: BTreeMap<&'static str, String>,
-    dots: BTreeMap<&'static str, String>,
-    /// Points where they are drawn.
-    hollow: Vec<PanelPoint>,
-}
+/// The styles of marks, from the lowest to the topmost.
+const STYLES: [&str; 5] = [
+    "grid frame",
+    "curve p50",
+    "curve p99",
+    "dots",
+    "dots small p50",
+];
 
 impl PanelChart {
     pub fn draw(&self) -> Chart {
@@ -96,7 +70,7 @@ impl PanelChart {
         let top = below_heading + if self.legend.is_empty() { 14.0 } else { 32.0 };
         let lines = self.panels.len().div_ceil(COLUMNS);
         let bottom = top + lines as f64 * self.step() - GAP;
-        let mut drawn = Drawn::default();
+        let mut drawn = Marks::in_order(&STYLES);
         for (i, panel) in self.panels.iter().enumerate() {
             self.panel(panel, self.plot(i, top), &mut drawn);
         }
@@ -122,52 +96,49 @@ impl PanelChart {
 
     fn plot(&self, place: usize, top: f64) -> Plot {
         let top = top + (place / COLUMNS) as f64 * self.step() + NAME;
+        let left = LEFT[place % COLUMNS];
         Plot {
-            left: LEFT[place % COLUMNS],
+            left,
+            right: left + PLOT,
             top,
             bottom: top + self.height,
         }
     }
 
     fn at(&self, plot: Plot, x: f64, y: f64) -> (f64, f64) {
-        let across = MARGIN + (PLOT - 2.0 * MARGIN) * self.x.scale.place(x);
-        let up = MARGIN + (self.height - 2.0 * MARGIN) * self.y.scale.place(y);
-        (tenth(plot.left + across), tenth(plot.bottom - up))
+        let plot = plot.within(MARGIN);
+        let (x, y) = (self.x.scale.place(x), self.y.scale.place(y));
+        (plot.across(x), plot.up(y))
     }
 
-    fn panel(&self, panel: &Panel, plot: Plot, drawn: &mut Drawn) {
-        let Plot { left, top, bottom } = plot;
-        let (top, bottom) = (tenth(top), tenth(bottom));
-        drawn.frames += &format!("M{left} {top}V{bottom}h{PLOT}");
+    fn panel(&self, panel: &Panel, plot: Plot, drawn: &mut Marks) {
+        let (left, top, bottom) = (plot.left, tenth(plot.top), tenth(plot.bottom));
+        drawn.add("grid frame", &format!("M{left} {top}V{bottom}h{PLOT}"));
         if let Some(middle) = self.middle {
             let (_, y) = self.at(plot, 0.0, middle);
-            drawn.frames += &format!("M{left} {y}h{PLOT}");
+            drawn.add("grid frame", &format!("M{left} {y}h{PLOT}"));
         }
         for (dot, points) in &panel.lines {
-            let path = drawn.lines.entry(dot.class()).or_default();
+            let [curve, dots] =
+                ["curve", "dots small"].map(|kind| format!("{kind} {}", dot.class()));
             for (i, (x, y)) in points.iter().enumerate() {
                 let (x, y) = self.at(plot, *x, *y);
-                *path += &format!("{}{x} {y}", if i == 0 { 'M' } else { 'L' });
-                let dots = drawn.dots.entry(dot.class()).or_default();
-                *dots += &format!("M{x} {y}h0");
+                let to = if i == 0 { 'M' } else { 'L' };
+                drawn.add(&curve, &format!("{to}{x} {y}"));
+                drawn.dot(&dots, (x, y));
             }
         }
         for &PanelPoint { dot, x, y } in &panel.points {
-            let (x, y) = self.at(plot, x, y);
+            let at = self.at(plot, x, y);
             match dot {
-                Dot::Noisy | Dot::Warming => drawn.hollow.push(PanelPoint { dot, x, y }),
-                _ => *drawn.dots.entry("").or_default() += &format!("M{x} {y}h0"),
+                Dot::Noisy | Dot::Warming => drawn.circle(dot.class(), at, 3.0, None),
+                _ => drawn.dot("dots", at),
             }
         }
         if let Some(mark) = panel.mark {
             let (x, _) = self.at(plot, mark, 0.0);
-            drawn.marks += &format!(
-                "M{} {}L{x} {bottom}L{} {}",
-                x - 5.0,
-                bottom - 8.0,
-                x + 5.0,
-                bottom - 8.0
-            );
+            let (left, right, top) = (x - 5.0, x + 5.0, bottom - 8.0);
+            drawn.add("knee", &format!("M{left} {top}L{x} {bottom}L{right} {top}"));
         }
     }
 
@@ -198,33 +169,17 @@ impl PanelChart {
             g class="tick" text-anchor="end" transform={ "translate(" (LEFT[0] - 4.0) " 0)" } {
                 @for plot in lefts {
                     @for (place, tick) in self.y.ticks() {
-                        @let y = plot.bottom - MARGIN - (self.height - 2.0 * MARGIN) * place;
-                        text y=(tenth(y + 4.0)) { (tick) }
+                        text y=(tenth(plot.within(MARGIN).up(place) + 4.0)) { (tick) }
                     }
                 }
             }
             g class="tick" text-anchor="middle" {
                 @for plot in lowest {
                     @for (place, tick) in self.x.ticks() {
-                        @let x = plot.left + MARGIN + (PLOT - 2.0 * MARGIN) * place;
-                        text x=(tenth(x)) y=(tenth(plot.bottom + 14.0)) { (tick) }
+                        text x=(plot.within(MARGIN).across(place)) y=(tenth(plot.bottom + 14.0)) { (tick) }
                     }
                 }
             }
-        }
-    }
-}
-
-impl Drawn {
-    fn draw(&self) -> Markup {
-        html! {
-            path class="grid frame" d=(self.frames) {}
-            @for (class, path) in &self.lines { path class={ "curve " (class) } d=(path) {} }
-            @for (class, path) in &self.dots {
-                path class={ "dots" @if !class.is_empty() { " small " (class) } } d=(path) {}
-            }
-            @for point in &self.hollow { circle class=(point.dot.class()) cx=(point.x) cy=(point.y) r="3" {} }
-            @if !self.marks.is_empty() { path class="knee" d=(self.marks) {} }
         }
     }
 }

@@ -2,11 +2,10 @@
 //!
 //! The label is above the row's marks, so that a chart is narrow enough for a phone without shrinking its text.
 
-use std::collections::BTreeMap;
-
 use maud::{Markup, html};
 
-use super::{Axis, Chart, Dot, HEADING, Scale, anchor, heading_lines, legend, tenth};
+use super::marks::Marks;
+use super::{Axis, Chart, Dot, HEADING, anchor, heading_lines, legend, tenth};
 use crate::terminal::cut;
 
 const WIDTH: f64 = 360.0;
@@ -25,48 +24,36 @@ const ROUND_STEP: f64 = 10.0;
 /// About how many characters fit in a label next to its value.
 const LINE_LETTERS: usize = 52;
 
-/// A chart with a row for each server.
 #[derive(Clone, Debug, Default)]
 pub struct RowChart {
     pub title: String,
     /// The text alternative.
     pub description: String,
-    /// The shared axis.
     pub axis: Axis,
-    /// The legend: each style and its meaning.
     pub legend: Vec<(Dot, String)>,
     /// A named line beside the marks of all rows: the ceiling.
     pub limit: Option<(f64, String)>,
-    /// The rows, from top to bottom.
     pub rows: Vec<Series>,
 }
 
 #[derive(Clone, Debug, Default)]
 pub struct Series {
-    /// The server.
     pub label: String,
     /// The figure, and its name if the title does not give it.
     pub value: String,
-    /// A few words after the figure.
     pub note: String,
-    /// The marks to draw.
     pub marks: Vec<Mark>,
 }
 
 #[derive(Clone, Debug)]
 pub enum Mark {
-    /// A bar from 0.
     Bar(Bar),
     /// A bar for each round, and a line at their summary.
     Rounds {
-        /// The rounds' figures.
         values: Vec<f64>,
-        /// Their summary.
         middle: f64,
-        /// Whether they are drawn in grey.
         is_grey: bool,
     },
-    /// Dots along a line.
     Dots(Vec<(Dot, f64)>),
     /// Trials in order, each above or below the middle by its figure's distance from the usual one (-1 to 1).
     Trials(Vec<Trial>),
@@ -74,23 +61,17 @@ pub enum Mark {
     Losses(Vec<Trial>),
 }
 
-/// A bar from 0 to a figure, with its interval.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Bar {
-    /// The figure.
     pub value: f64,
-    /// The ends of its interval.
     pub interval: Option<(f64, f64)>,
     /// Whether it is drawn in grey, because it is not comparable with the others.
     pub is_grey: bool,
 }
 
-/// A trial in the course of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Trial {
-    /// Its position on the axis.
     pub at: f64,
-    /// Its vertical position or height.
     pub height: f64,
     pub is_noisy: bool,
 }
@@ -102,20 +83,17 @@ impl RowChart {
         let below_heading = HEADING * heading.len() as f64 + 8.0;
         let top = below_heading + if has_legend { LEGEND } else { 0.0 };
         let mut ends = top;
-        let rows: Vec<(f64, &Series)> = self
-            .rows
-            .iter()
-            .map(|row| {
-                let begins = ends;
-                ends += LABEL + row.height();
-                (begins, row)
-            })
-            .collect();
-        let mut marks = Marks::default();
+        let mut rows: Vec<(f64, &Series)> = Vec::new();
+        for row in &self.rows {
+            rows.push((ends, row));
+            ends += LABEL + row.height();
+        }
+        let mut marks = Marks::in_order(&STYLES);
+        let x = |value: f64| across(self.axis.scale.place(value));
         for (begins, row) in &rows {
             let marks_of_row = row.marks.iter();
             let y = row.middle(*begins);
-            marks_of_row.for_each(|mark| mark.draw(&mut marks, &self.axis.scale, y));
+            marks_of_row.for_each(|mark| mark.draw(&mut marks, &x, y));
         }
         let body = html! {
             (super::heading(&heading, EDGE))
@@ -208,104 +186,32 @@ impl Series {
     }
 }
 
-/// A style of marks, from the lowest to the topmost.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Layer {
-    Middle,
-    Bar,
-    GreyBar,
-    Round,
-    GreyRound,
-    Span,
-    Whisker,
-    GreyWhisker,
-    P999,
-    P99,
-    P90,
-    P50,
-    Point,
-    Trial,
-    Loss,
-    NoisyLoss,
-}
-
-impl Layer {
-    fn class(self) -> &'static str {
-        match self {
-            Self::Middle => "grid",
-            Self::Bar => "bar",
-            Self::GreyBar => "bar grey",
-            Self::Round => "round",
-            Self::GreyRound => "round grey",
-            Self::Span => "span",
-            Self::Whisker => "whisker",
-            Self::GreyWhisker => "whisker grey",
-            Self::P999 => "dots p999",
-            Self::P99 => "dots p99",
-            Self::P90 => "dots p90",
-            Self::P50 => "dots p50",
-            Self::Point => "dots point",
-            Self::Trial => "dots",
-            Self::Loss => "loss",
-            Self::NoisyLoss => "loss noisy",
-        }
-    }
-
-    fn of_percentile(dot: Dot) -> Self {
-        match dot {
-            Dot::P50 => Self::P50,
-            Dot::P90 => Self::P90,
-            Dot::P99 => Self::P99,
-            Dot::P999 => Self::P999,
-            Dot::Plain | Dot::Noisy | Dot::Warming => Self::Point,
-        }
-    }
-}
-
-/// The marks of all rows: one path for all of a style, because a page has thousands of them, and circles for the hollow ones.
-#[derive(Default)]
-struct Marks {
-    paths: BTreeMap<Layer, String>,
-    hollow: Vec<Hollow>,
-    /// How wide the bars of losses are, which depends on their number.
-    loss_width: f64,
-}
-
-struct Hollow {
-    dot: &'static str,
-    x: f64,
-    y: f64,
-    radius: f64,
-}
+/// The styles of marks, from the lowest to the topmost.
+const STYLES: [&str; 16] = [
+    "grid",
+    "bar",
+    "bar grey",
+    "round",
+    "round grey",
+    "span",
+    "whisker",
+    "whisker grey",
+    "dots p999",
+    "dots p99",
+    "dots p90",
+    "dots p50",
+    "dots point",
+    "dots",
+    "loss",
+    "loss noisy",
+];
 
 impl Marks {
-    fn add(&mut self, layer: Layer, path: &str) {
-        self.paths.entry(layer).or_default().push_str(path);
-    }
-
-    /// A line with round ends and no length: a disc.
-    fn dot(&mut self, layer: Layer, x: f64, y: f64) {
-        self.add(layer, &format!("M{x} {y}h0"));
-    }
-
-    fn draw(&self) -> Markup {
-        html! {
-            @for (layer, path) in &self.paths {
-                @let width = matches!(layer, Layer::Loss | Layer::NoisyLoss).then_some(self.loss_width);
-                path class=(layer.class()) stroke-width=[width] d=(path) {}
-            }
-            @for hollow in &self.hollow {
-                circle class=(hollow.dot) cx=(hollow.x) cy=(hollow.y) r=(hollow.radius) {}
-            }
-        }
-    }
-
-    fn bar(&mut self, bar: &Bar, scale: &Scale, y: f64) {
-        let x = |value: f64| across(scale.place(value));
+    fn bar(&mut self, bar: &Bar, x: &dyn Fn(f64) -> f64, y: f64) {
         let (fill, whisker) = if bar.is_grey {
-            (Layer::GreyBar, Layer::GreyWhisker)
+            ("bar grey", "whisker grey")
         } else {
-            (Layer::Bar, Layer::Whisker)
+            ("bar", "whisker")
         };
         self.add(fill, &format!("M{} {y}H{}", x(0.0), x(bar.value)));
         if let Some((low, high)) = bar.interval.map(|(low, high)| (x(low), x(high))) {
@@ -313,23 +219,24 @@ impl Marks {
             self.add(whisker, &format!("M{low} {top}v8m0 -4H{high}m0 -4v8"));
         }
         if bar.is_grey {
-            self.hollow.push(Hollow {
-                dot: "dot grey",
-                x: x(bar.value),
-                y,
-                radius: 3.5,
-            });
+            self.circle("dot grey", (x(bar.value), y), 3.5, None);
         } else {
-            self.dot(Layer::Point, x(bar.value), y);
+            self.dot("dots point", (x(bar.value), y));
         }
     }
 
-    fn rounds(&mut self, values: &[f64], middle: f64, is_grey: bool, scale: &Scale, y: f64) {
-        let x = |value: f64| across(scale.place(value));
+    fn rounds(
+        &mut self,
+        values: &[f64],
+        middle: f64,
+        is_grey: bool,
+        x: &dyn Fn(f64) -> f64,
+        y: f64,
+    ) {
         let (fill, whisker) = if is_grey {
-            (Layer::GreyRound, Layer::GreyWhisker)
+            ("round grey", "whisker grey")
         } else {
-            (Layer::Round, Layer::Whisker)
+            ("round", "whisker")
         };
         let half = values.len() as f64 * ROUND_STEP / 2.0;
         for (i, value) in values.iter().enumerate() {
@@ -340,62 +247,55 @@ impl Marks {
         self.add(whisker, &format!("M{} {top}V{bottom}", x(middle)));
     }
 
-    fn dots(&mut self, dots: &[(Dot, f64)], scale: &Scale, y: f64) {
-        let x = |value: f64| across(scale.place(value));
+    fn dots(&mut self, dots: &[(Dot, f64)], x: &dyn Fn(f64) -> f64, y: f64) {
         if let (Some((_, first)), Some((_, last))) = (dots.first(), dots.last()) {
-            self.add(Layer::Span, &format!("M{} {y}H{}", x(*first), x(*last)));
+            self.add("span", &format!("M{} {y}H{}", x(*first), x(*last)));
         }
         for (dot, value) in dots {
-            self.dot(Layer::of_percentile(*dot), x(*value), y);
+            let style = match dot {
+                Dot::Plain | Dot::Noisy | Dot::Warming => "dots point".to_owned(),
+                percentile => format!("dots {}", percentile.class()),
+            };
+            self.dot(&style, (x(*value), y));
         }
     }
 
-    fn trials(&mut self, trials: &[Trial], scale: &Scale, y: f64) {
-        self.add(Layer::Middle, &format!("M{EDGE} {y}H{}", WIDTH - EDGE));
+    fn trials(&mut self, trials: &[Trial], x: &dyn Fn(f64) -> f64, y: f64) {
+        self.add("grid", &format!("M{EDGE} {y}H{}", WIDTH - EDGE));
         for trial in trials {
-            let x = across(scale.place(trial.at));
+            let x = x(trial.at);
             let y = tenth(y - 12.0 * trial.height.clamp(-1.0, 1.0));
             if trial.is_noisy {
-                self.hollow.push(Hollow {
-                    dot: Dot::Noisy.class(),
-                    x,
-                    y,
-                    radius: 2.5,
-                });
+                self.circle(Dot::Noisy.class(), (x, y), 2.5, None);
             } else {
-                self.dot(Layer::Trial, x, y);
+                self.dot("dots", (x, y));
             }
         }
     }
 
-    fn losses(&mut self, trials: &[Trial], scale: &Scale, y: f64) {
-        let x = |at: f64| across(scale.place(at));
+    fn losses(&mut self, trials: &[Trial], x: &dyn Fn(f64) -> f64, y: f64) {
         self.loss_width = tenth((x(2.0) - x(1.0)).clamp(1.0, 4.0));
         for trial in trials.iter().filter(|trial| trial.height > 0.0) {
-            let layer = if trial.is_noisy {
-                Layer::NoisyLoss
-            } else {
-                Layer::Loss
-            };
+            let style = if trial.is_noisy { "loss noisy" } else { "loss" };
             let high = tenth(trial.height.min(1.0) * 26.0);
-            self.add(layer, &format!("M{} {}v-{high}", x(trial.at), y + 14.0));
+            self.add(style, &format!("M{} {}v-{high}", x(trial.at), y + 14.0));
         }
     }
 }
 
 impl Mark {
-    /// Around the height `y`.
-    fn draw(&self, marks: &mut Marks, scale: &Scale, y: f64) {
+    /// Around the height `y`; `x` says where a figure is.
+    fn draw(&self, marks: &mut Marks, x: &dyn Fn(f64) -> f64, y: f64) {
         match self {
-            Self::Bar(bar) => marks.bar(bar, scale, y),
+            Self::Bar(bar) => marks.bar(bar, x, y),
             Self::Rounds {
                 values,
                 middle,
                 is_grey,
-            } => marks.rounds(values, *middle, *is_grey, scale, y),
-            Self::Dots(dots) => marks.dots(dots, scale, y),
-            Self::Trials(trials) => marks.trials(trials, scale, y),
-            Self::Losses(trials) => marks.losses(trials, scale, y),
+            } => marks.rounds(values, *middle, *is_grey, x, y),
+            Self::Dots(dots) => marks.dots(dots, x, y),
+            Self::Trials(trials) => marks.trials(trials, x, y),
+            Self::Losses(trials) => marks.losses(trials, x, y),
         }
     }
 }
@@ -408,6 +308,7 @@ fn across(place: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::chart::Scale;
     use crate::number;
     use prony_testkit::contains;
 

@@ -13,7 +13,6 @@ pub struct Scale {
 /// How far a linear scale extends beyond the largest figure.
 const HEADROOM: f64 = 1.04;
 
-/// The most ticks that fit on a logarithmic scale.
 const MOST_LOG_TICKS: usize = 6;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -23,6 +22,15 @@ enum Kind {
 }
 
 impl Scale {
+    fn of(kind: Kind, [low, high]: [f64; 2], ticks: impl IntoIterator<Item = f64>) -> Self {
+        Self {
+            kind,
+            low,
+            high,
+            ticks: ticks.into_iter().collect(),
+        }
+    }
+
     /// From 0 to a little above `max`, with about `count` ticks at decimal steps.
     pub fn linear(max: f64, count: usize) -> Scale {
         Self::stepped(max, nice_step, count)
@@ -36,10 +44,7 @@ impl Scale {
     /// Around these values, with about `count` ticks at decimal steps: for points, whose changes an axis from 0 would hide.
     /// It starts at 0 if that is near.
     pub fn around(values: impl IntoIterator<Item = f64>, count: usize) -> Scale {
-        let values = values.into_iter().filter(|value| value.is_finite());
-        let (min, max) = values.fold((f64::INFINITY, f64::NEG_INFINITY), |(min, max), value| {
-            (min.min(value), max.max(value))
-        });
+        let (min, max) = range(values.into_iter().filter(|value| value.is_finite()));
         // Values that hardly differ would fill the chart with their noise.
         let span = (max - min).max(max.abs() * 0.1);
         if !span.is_finite() || span <= 0.0 || min - span / 2.0 <= 0.0 {
@@ -50,50 +55,37 @@ impl Scale {
         let low = ((middle - span / 2.0) / step - 1e-9).floor() * step;
         let high = ((middle + span / 2.0) / step + 1e-9).ceil() * step;
         let steps = ((high - low) / step).round() as usize;
-        Scale {
-            kind: Kind::Linear,
-            low,
-            high,
-            ticks: (0..=steps).map(|i| low + i as f64 * step).collect(),
-        }
+        Self::of(
+            Kind::Linear,
+            [low, high],
+            (0..=steps).map(|i| low + i as f64 * step),
+        )
     }
 
-    /// Its high end.
     pub fn high(&self) -> f64 {
         self.high
     }
 
-    /// Whether it starts at 0.
     pub fn starts_at_zero(&self) -> bool {
         self.low == 0.0
     }
 
     fn stepped(max: f64, step_of: impl Fn(f64) -> f64, count: usize) -> Scale {
-        let max = if max.is_finite() && max > 0.0 {
-            max
-        } else {
-            1.0
-        };
+        let max = positive_or_1(max);
         let step = step_of(max / count.max(1) as f64);
         let high = max * HEADROOM;
-        Scale {
-            kind: Kind::Linear,
-            low: 0.0,
-            high,
-            ticks: (0..=(high / step) as usize)
-                .map(|i| i as f64 * step)
-                .collect(),
-        }
+        Self::of(
+            Kind::Linear,
+            [0.0, high],
+            (0..=(high / step) as usize).map(|i| i as f64 * step),
+        )
     }
 
     /// A logarithmic scale for all positive `values`; it ends at 1, 2 or 5 times a power of ten and
     /// has its ticks there, or only at powers of ten if there would be too many.
     pub fn log(values: impl IntoIterator<Item = f64>) -> Scale {
-        let (mut min, mut max) = (f64::INFINITY, 0f64);
-        for value in values.into_iter().filter(|v| v.is_finite() && *v > 0.0) {
-            (min, max) = (min.min(value), max.max(value));
-        }
-        if max == 0.0 {
+        let (mut min, mut max) = range(values.into_iter().filter(is_positive));
+        if min > max {
             (min, max) = (1.0, 10.0);
         }
         let decades = (min.log10().floor() as i32)..=(max.log10().ceil() as i32 + 1);
@@ -115,86 +107,57 @@ impl Scale {
         } else {
             marks.iter().copied().filter(decade).collect()
         };
-        Scale {
-            kind: Kind::Log,
-            low: marks[0],
-            high: marks[marks.len() - 1],
-            ticks,
-        }
+        Self::of(Kind::Log, [marks[0], marks[marks.len() - 1]], ticks)
     }
 
     /// HdrHistogram's axis of percentiles, from the lowest to the highest of these, each by the share (0 to 1) of all that lies
     /// beyond it. Its figures are [`nines`]. It has p50 and p90 in any case.
     pub fn percentiles(beyond: impl IntoIterator<Item = f64>) -> Scale {
-        let mut low = nines(0.5);
-        let mut high = 1.0_f64;
-        for at in beyond.into_iter().map(nines) {
-            low = low.min(at);
-            high = high.max(at);
-        }
+        let (low, high) = range(beyond.into_iter().map(nines).chain([nines(0.5), 1.0]));
         let decades = (1..=high as usize).map(|decade| decade as f64);
-        Scale {
-            kind: Kind::Linear,
-            low,
-            high,
-            ticks: [nines(0.5)].into_iter().chain(decades).collect(),
-        }
+        Self::of(
+            Kind::Linear,
+            [low, high],
+            [nines(0.5)].into_iter().chain(decades),
+        )
     }
 
     /// Around 0, as far below as above, with a tick at either end.
     pub fn around_zero(most: f64) -> Scale {
-        let most = if most.is_finite() && most > 0.0 {
-            most
-        } else {
-            1.0
-        };
+        let most = positive_or_1(most);
         let step = nice_step(most / 5.0);
         let high = (most / step - 1e-9).ceil() * step;
-        Scale {
-            kind: Kind::Linear,
-            low: -high,
-            high,
-            ticks: vec![-high, high],
-        }
+        Self::of(Kind::Linear, [-high, high], vec![-high, high])
     }
 
     /// A logarithmic scale for all positive sizes in bytes, with ticks at powers of two.
     pub fn log_binary(values: impl IntoIterator<Item = f64>) -> Scale {
-        let exponents = values.into_iter().filter(|v| v.is_finite() && *v > 0.0);
-        let exponents = exponents.map(f64::log2).collect::<Vec<_>>();
-        let least = exponents.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = exponents.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        let (first, last) = if exponents.is_empty() {
+        let (least, most) = range(values.into_iter().filter(is_positive).map(f64::log2));
+        let (first, last) = if least > most {
             (0, 1)
         } else {
             (least.floor() as i32, most.ceil() as i32)
         };
         let last = last.max(first + 1);
         let step = (last - first) as usize / MOST_LOG_TICKS + 1;
-        Scale {
-            kind: Kind::Log,
-            low: 2f64.powi(first),
-            high: 2f64.powi(last),
-            ticks: (first..=last)
-                .step_by(step)
-                .map(|at| 2f64.powi(at))
-                .collect(),
-        }
+        Self::of(
+            Kind::Log,
+            [2f64.powi(first), 2f64.powi(last)],
+            (first..=last).step_by(step).map(|at| 2f64.powi(at)),
+        )
     }
 
     /// From 1 to a number, with about `count` ticks at whole numbers.
     pub fn numbered(last: usize, count: usize) -> Scale {
         let last = last.max(2);
         let step = last.div_ceil(count.max(1));
-        Scale {
-            kind: Kind::Linear,
-            low: 1.0,
-            high: last as f64,
-            ticks: (1..=last).step_by(step).map(|at| at as f64).collect(),
-        }
+        Self::of(
+            Kind::Linear,
+            [1.0, last as f64],
+            (1..=last).step_by(step).map(|at| at as f64),
+        )
     }
 
-    /// Whether it is logarithmic.
     pub(crate) fn is_log(&self) -> bool {
         self.kind == Kind::Log
     }
@@ -223,6 +186,21 @@ pub fn nines(beyond: f64) -> f64 {
 pub fn percentile(nines: f64) -> String {
     let digits = (nines.ceil() as usize).saturating_sub(2);
     format!("{:.digits$}", 100.0 * (1.0 - 10f64.powf(-nines)))
+}
+
+fn is_positive(value: &f64) -> bool {
+    value.is_finite() && *value > 0.0
+}
+
+fn positive_or_1(most: f64) -> f64 {
+    if is_positive(&most) { most } else { 1.0 }
+}
+
+/// The smallest and the largest value; from infinity to minus infinity if there are none.
+fn range(values: impl Iterator<Item = f64>) -> (f64, f64) {
+    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(min, max), value| {
+        (min.min(value), max.max(value))
+    })
 }
 
 /// The smallest of 1, 2, 2.5, 5 or 10 × a power of ten that is at least `raw`.

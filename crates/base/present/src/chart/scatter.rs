@@ -3,8 +3,8 @@
 use maud::{Markup, html};
 
 use super::labels::{Area, LabelPosition, positions};
-use super::{Axis, Chart, HEADING, NOTE, NOTE_LETTERS, heading, heading_lines, notes, tenth};
-use crate::terminal::wrapped;
+use super::marks::Marks;
+use super::{Axis, Chart, HEADING, NOTE, Plot, heading, heading_lines, note_lines, notes, tenth};
 use crate::words::plural;
 
 const WIDTH: f64 = 360.0;
@@ -16,13 +16,11 @@ const HEIGHT: f64 = 220.0;
 const MARGIN: f64 = 8.0;
 const RADIUS: f64 = 4.0;
 
-/// A point for each server over two axes.
 #[derive(Clone, Debug, Default)]
 pub struct ScatterChart {
     pub title: String,
     /// The text alternative.
     pub description: String,
-    /// The horizontal axis.
     pub x: Axis,
     /// The vertical axis; its title is above it.
     pub y: Axis,
@@ -30,13 +28,10 @@ pub struct ScatterChart {
     pub points: Vec<ScatterPoint>,
 }
 
-/// A point with its interval.
 #[derive(Clone, Debug, Default)]
 pub struct ScatterPoint {
     pub name: String,
-    /// The horizontal value.
     pub x: f64,
-    /// The vertical value.
     pub y: f64,
     /// The interval of the vertical value.
     pub interval: Option<(f64, f64)>,
@@ -49,22 +44,25 @@ impl ScatterChart {
         let heading_of = heading_lines(&self.title);
         let top = HEADING * heading_of.len() as f64 + 24.0;
         let bottom = top + HEIGHT;
-        let placed = self.placed(top, bottom);
+        let plot = Plot {
+            left: LEFT + MARGIN,
+            right: RIGHT - MARGIN,
+            top,
+            bottom,
+        };
+        let placed = self.placed(plot);
         let unnamed = placed.iter().filter(|place| place.is_none()).count();
         let said = match unnamed {
             0 => Vec::new(),
-            n => wrapped(
-                &format!(
-                    "{} without a name, for lack of room: point at one, or see the table.",
-                    plural(n, "server")
-                ),
-                NOTE_LETTERS,
-            ),
+            n => note_lines(&format!(
+                "{} without a name, for lack of room: point at one, or see the table.",
+                plural(n, "server")
+            )),
         };
         let body = html! {
             (heading(&heading_of, EDGE))
-            (self.grid(top, bottom))
-            (self.marks(&placed, top, bottom))
+            (self.grid(plot))
+            (self.marks(&placed, plot))
             (self.names(&placed))
             (notes(&said, EDGE, bottom + 40.0))
         };
@@ -72,30 +70,21 @@ impl ScatterChart {
         Chart::of(&self.title, &self.description, [WIDTH, height], body)
     }
 
-    fn at(&self, x: f64, y: f64, top: f64, bottom: f64) -> (f64, f64) {
-        let (left, right) = (LEFT + MARGIN, RIGHT - MARGIN);
-        (
-            tenth(left + (right - left) * self.x.scale.place(x)),
-            tenth(bottom - (bottom - top) * self.y.scale.place(y)),
-        )
+    fn at(&self, plot: Plot, x: f64, y: f64) -> (f64, f64) {
+        let (x, y) = (self.x.scale.place(x), self.y.scale.place(y));
+        (plot.across(x), plot.up(y))
     }
 
-    fn placed(&self, top: f64, bottom: f64) -> Vec<Option<LabelPosition>> {
-        let points: Vec<(f64, f64)> = self
-            .points
-            .iter()
-            .map(|point| self.at(point.x, point.y, top, bottom))
-            .collect();
-        let names: Vec<&str> = self
-            .points
-            .iter()
-            .map(|point| point.name.as_str())
-            .collect();
+    fn placed(&self, plot: Plot) -> Vec<Option<LabelPosition>> {
+        let points = self.points.iter();
+        let (points, names): (Vec<_>, Vec<_>) = points
+            .map(|point| (self.at(plot, point.x, point.y), point.name.as_str()))
+            .unzip();
         let dots = points.iter().map(|point| Area::around(*point, RADIUS));
         let whiskers = self.points.iter().filter_map(|point| {
             let (low, high) = point.interval?;
-            let (x, low) = self.at(point.x, low, top, bottom);
-            let (_, high) = self.at(point.x, high, top, bottom);
+            let (x, low) = self.at(plot, point.x, low);
+            let (_, high) = self.at(plot, point.x, high);
             Some(Area {
                 left: x - 1.0,
                 right: x + 1.0,
@@ -107,71 +96,58 @@ impl ScatterChart {
         let within = Area {
             left: LEFT,
             right: WIDTH,
-            top: top - 6.0,
-            bottom,
+            top: plot.top - 6.0,
+            bottom: plot.bottom,
         };
         positions(&points, &names, taken, &within)
     }
 
-    fn grid(&self, top: f64, bottom: f64) -> Markup {
-        let across = |place: f64| tenth(LEFT + MARGIN + (RIGHT - LEFT - 2.0 * MARGIN) * place);
-        let up = |place: f64| tenth(bottom - (bottom - top) * place);
-        let lines: String = self
-            .y
-            .ticks()
-            .map(|(place, _)| format!("M{LEFT} {}H{RIGHT}", up(place)))
-            .chain(
-                self.x
-                    .ticks()
-                    .map(|(place, _)| format!("M{} {top}V{bottom}", across(place))),
-            )
-            .collect();
+    fn grid(&self, plot: Plot) -> Markup {
+        let Plot { top, bottom, .. } = plot;
+        let lines = self.y.ticks();
+        let lines = lines.map(|(place, _)| format!("M{LEFT} {}H{RIGHT}", plot.up(place)));
+        let upright = self.x.ticks();
+        let upright = upright.map(|(place, _)| format!("M{} {top}V{bottom}", plot.across(place)));
         html! {
-            path class="grid" d=(lines) {}
+            path class="grid" d=(lines.chain(upright).collect::<String>()) {}
             g class="tick" text-anchor="end" {
-                @for (place, tick) in self.y.ticks() { text x=(LEFT - 6.0) y=(tenth(up(place) + 4.0)) { (tick) } }
+                @for (place, tick) in self.y.ticks() { text x=(LEFT - 6.0) y=(tenth(plot.up(place) + 4.0)) { (tick) } }
             }
             // The last tick has room at its right, and none at its left for its whole width.
             g class="tick" text-anchor="middle" {
-                @for (place, tick) in self.x.ticks() { text x=(across(place)) y=(bottom + 15.0) { (tick) } }
+                @for (place, tick) in self.x.ticks() { text x=(plot.across(place)) y=(bottom + 15.0) { (tick) } }
             }
             text class="axis-title" x=((LEFT + RIGHT) / 2.0) y=(bottom + 32.0) text-anchor="middle" { (self.x.title) }
             text class="axis-title" x=(EDGE) y=(top - 10.0) { (self.y.title) }
         }
     }
 
-    /// The points: one path for all of a style, and a circle for each that needs a tip.
-    fn marks(&self, placed: &[Option<LabelPosition>], top: f64, bottom: f64) -> Markup {
-        let (mut whiskers, mut grey_whiskers, mut dots) =
-            (String::new(), String::new(), String::new());
-        let mut circles: Vec<(f64, f64, &ScatterPoint, bool)> = Vec::new();
+    fn marks(&self, placed: &[Option<LabelPosition>], plot: Plot) -> Markup {
+        let mut marks = Marks::in_order(&["whisker grey", "whisker", "dots point"]);
         for (point, place) in self.points.iter().zip(placed) {
-            let (x, y) = self.at(point.x, point.y, top, bottom);
+            let (x, y) = self.at(plot, point.x, point.y);
             if let Some((low, high)) = point.interval {
-                let (_, low) = self.at(point.x, low, top, bottom);
-                let (_, high) = self.at(point.x, high, top, bottom);
-                let whiskers = if point.is_grey {
-                    &mut grey_whiskers
+                let (_, low) = self.at(plot, point.x, low);
+                let (_, high) = self.at(plot, point.x, high);
+                let whisker = if point.is_grey {
+                    "whisker grey"
                 } else {
-                    &mut whiskers
+                    "whisker"
                 };
-                *whiskers += &format!("M{x} {low}V{high}");
+                marks.add(whisker, &format!("M{x} {low}V{high}"));
             }
-            match (point.is_grey, place) {
-                (false, Some(_)) => dots += &format!("M{x} {y}h0"),
-                _ => circles.push((x, y, point, place.is_none())),
+            if !point.is_grey && place.is_some() {
+                marks.dot("dots point", (x, y));
+                continue;
             }
+            marks.circle(
+                if point.is_grey { "dot grey" } else { "dot" },
+                (x, y),
+                3.5,
+                place.is_none().then(|| point.name.clone()),
+            );
         }
-        html! {
-            @if !grey_whiskers.is_empty() { path class="whisker grey" d=(grey_whiskers) {} }
-            @if !whiskers.is_empty() { path class="whisker" d=(whiskers) {} }
-            @if !dots.is_empty() { path class="dots point" d=(dots) {} }
-            @for (x, y, point, has_tip) in circles {
-                circle class={ "dot" @if point.is_grey { " grey" } } cx=(x) cy=(y) r="3.5" {
-                    @if has_tip { title { (point.name) } }
-                }
-            }
-        }
+        marks.draw()
     }
 
     fn names(&self, placed: &[Option<LabelPosition>]) -> Markup {

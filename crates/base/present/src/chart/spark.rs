@@ -12,7 +12,6 @@ const LEFT: f64 = 34.0;
 const RIGHT: f64 = 226.0;
 const TOP: f64 = 6.0;
 const BOTTOM: f64 = 58.0;
-/// The baseline of the ticks' words.
 const WORDS: f64 = HEIGHT - 2.0;
 
 /// A small curve and its words. Every page has hundreds of them, so the drawing is terse: whole units, and each point
@@ -25,7 +24,6 @@ pub struct Spark {
     pub x: Axis,
     /// The vertical axis. Its title is not drawn.
     pub y: Axis,
-    /// The points, from left to right.
     pub points: Vec<(f64, f64)>,
     /// An interval of the horizontal axis that is shaded.
     pub shaded: Option<(f64, f64)>,
@@ -34,7 +32,6 @@ pub struct Spark {
 }
 
 impl Spark {
-    /// The drawing with its words, as an element of a page.
     pub(crate) fn inline(&self) -> Markup {
         html! {
             figure {

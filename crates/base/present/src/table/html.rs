@@ -6,11 +6,11 @@ use maud::{Markup, PreEscaped, html};
 
 use super::{Cell, Facet, Head, Row, Table, Tone, Weight};
 use crate::number;
+use crate::words::{Joined, non_empty};
 
 /// A table with more rows has a box that scrolls on its own, below a head that stays.
 const TALL: usize = 25;
 
-/// A table with more columns is printed in smaller type.
 const WIDE: usize = 10;
 
 /// A table with more columns, such as every server beside every other, is also printed with upright heads.
@@ -30,12 +30,10 @@ pub(crate) struct Ids {
 }
 
 impl Ids {
-    /// Enters the section with this anchor.
     pub(crate) fn enter(&mut self, section: &str) {
         section.clone_into(&mut self.section);
     }
 
-    /// An anchor for each row.
     pub(crate) fn of_rows(&mut self, table: &Table) -> Vec<String> {
         let name = table.name();
         let names = table.rows.iter().map(|row| row.cells.get(name));
@@ -51,33 +49,25 @@ impl Ids {
                 '-'
             }
         };
-        let plain = format!(
-            "{}.{}",
-            self.section,
-            name.chars().map(kept).collect::<String>()
-        );
+        let name: String = name.chars().map(kept).collect();
+        let plain = format!("{}.{name}", self.section);
         let numbered = (2..).map(|number| format!("{plain}.{number}"));
-        let free = std::iter::once(plain.clone())
-            .chain(numbered)
-            .find(|id| self.used.insert(id.clone()));
+        let mut all = std::iter::once(plain.clone()).chain(numbered);
+        let free = all.find(|id| self.used.insert(id.clone()));
         free.unwrap_or(plain)
     }
 }
 
 /// Facets as an attribute: a query string that `URLSearchParams` reads.
 pub(crate) fn query_string(facets: &[Facet]) -> Option<String> {
+    let signs = [("%", "%25"), ("&", "%26"), ("+", "%2B"), ("=", "%3D")];
     let encoded = |value: &str| {
-        ["%", "&", "+", "="]
-            .iter()
-            .fold(value.to_owned(), |text, sign| {
-                text.replace(sign, &format!("%{:02X}", sign.as_bytes()[0]))
-            })
+        let replaced = |text: String, (sign, code): &(&str, &str)| text.replace(sign, code);
+        signs.iter().fold(value.to_owned(), replaced)
     };
-    let pairs = facets
-        .iter()
-        .map(|facet| format!("{}={}", encoded(facet.name), encoded(&facet.value)));
-    let pairs: Vec<String> = pairs.collect();
-    (!pairs.is_empty()).then(|| pairs.join("&"))
+    let pairs = facets.iter();
+    let pairs = pairs.map(|facet| format!("{}={}", encoded(facet.name), encoded(&facet.value)));
+    non_empty(pairs.joined("&"))
 }
 
 impl Table {
@@ -137,17 +127,14 @@ impl Table {
     }
 
     fn line(&self, row: &Row, id: Option<&String>) -> Markup {
-        let classes = [
-            (row.begins_group, "group"),
-            (row.tone == Tone::Aside, "aside"),
-        ];
-        let classes: Vec<&str> = classes
-            .iter()
-            .filter(|class| class.0)
-            .map(|class| class.1)
-            .collect();
+        let class = match (row.begins_group, row.tone == Tone::Aside) {
+            (true, true) => Some("group aside"),
+            (true, false) => Some("group"),
+            (false, true) => Some("aside"),
+            (false, false) => None,
+        };
         html! {
-            tr id=[id] class=[(!classes.is_empty()).then(|| classes.join(" "))] data-facets=[query_string(&row.facets)] {
+            tr id=[id] class=[class] data-facets=[query_string(&row.facets)] {
                 @for (i, (cell, head)) in row.cells.iter().zip(&self.heads).enumerate() {
                     @if i == self.name() {
                         th scope="row" data-order=[cell.order] title=[tip(cell)] { (content(cell)) (flags(row)) }
@@ -191,7 +178,6 @@ fn figure(cell: &Cell, head: &Head) -> Markup {
     html! { td class=[class] data-order=[cell.order] title=[tip(cell)] { (content(cell)) } }
 }
 
-/// How a cell of words breaks its lines.
 fn of_words(cell: &Cell) -> &'static str {
     let texts = [&*cell.text, &*cell.detail];
     let words = texts.iter().flat_map(|text| text.split_whitespace());

@@ -3,6 +3,7 @@
 use super::{Cell, Colour, Head, Row, Table};
 use crate::markdown::escaped;
 use crate::number;
+use crate::words::{Joined, non_empty};
 
 /// With more columns, pages that render Markdown break the figures.
 const MOST_COLUMNS: usize = 7;
@@ -23,17 +24,14 @@ impl Table {
         let marks: Vec<String> = self.rows.iter().map(|row| marks(row, &mut notes)).collect();
         text += &self.grid(&shown, Some(&marks));
         let numbered = notes.iter().enumerate();
-        let notes: Vec<String> = numbered
-            .map(|(i, note)| format!("{} {}", superscript(i + 1), escaped(note)))
-            .collect();
-        if !notes.is_empty() {
-            text += &format!("\n{}\n", notes.join("  \n"));
+        let notes = numbered.map(|(i, note)| format!("{} {}", superscript(i + 1), escaped(note)));
+        if let Some(notes) = non_empty(notes.joined("  \n")) {
+            text += &format!("\n{notes}\n");
         }
-        let rest: Vec<usize> = (0..self.heads.len())
-            .filter(|i| !shown.contains(i))
-            .collect();
-        let more: String = rest
-            .chunks(MOST_COLUMNS - 1)
+        let rest = (0..self.heads.len()).filter(|i| !shown.contains(i));
+        let rest: Vec<usize> = rest.collect();
+        let more = rest.chunks(MOST_COLUMNS - 1);
+        let more: String = more
             .map(|rest| self.grid(&[&[self.name()], rest].concat(), None) + "\n")
             .collect();
         if more.is_empty() {
@@ -89,22 +87,15 @@ fn cell_text(cell: &Cell, head: &Head) -> String {
 
 /// The footnote marks of a row's flags; rows with the same flag share a number.
 fn marks(row: &Row, notes: &mut Vec<String>) -> String {
-    let mut numbers = row.flags.iter().map(|flag| {
+    let marks = row.flags.iter().map(|flag| {
         let known = notes.iter().position(|note| *note == flag.text);
-        known.unwrap_or_else(|| {
+        let number = known.unwrap_or_else(|| {
             notes.push(flag.text.clone());
             notes.len() - 1
-        })
+        });
+        format!(" {}", superscript(number + 1))
     });
-    let marks: Vec<String> = numbers
-        .by_ref()
-        .map(|number| superscript(number + 1))
-        .collect();
-    if marks.is_empty() {
-        String::new()
-    } else {
-        format!(" {}", marks.join(" "))
-    }
+    marks.collect()
 }
 
 fn superscript(number: usize) -> String {

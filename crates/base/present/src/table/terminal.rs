@@ -1,19 +1,18 @@
 //! A table in a terminal: the most important columns that fit its width.
 
-use super::{Colour, Head, Row, Table, Tone, Weight, least_important};
+use super::{Cell, Colour, Head, Row, Table, Tone, Weight, least_important};
 use crate::terminal::{Paint, cut, cut_middle, wrapped};
+use crate::words::Joined;
 
 const GAP: usize = 2;
 /// Words are cut to this length, or to a third of the width if that is more, so that figures keep their room.
 const MOST_LETTERS: usize = 28;
-/// The indentation of a row's flags.
 const INDENT: usize = 4;
 /// Names are not cut to fewer letters for the sake of the other columns.
 const LEAST_LETTERS: usize = 12;
 
 /// A column's title and cells as text, and its alignment.
 struct Set {
-    /// Which column it is.
     of: usize,
     lines: Vec<String>,
     width: usize,
@@ -28,21 +27,16 @@ impl Table {
         let columns = self.columns_that_fit(width);
         let mut lines = Vec::new();
         if !self.caption.is_empty() {
-            lines.extend(
-                wrapped(&self.caption, width)
-                    .iter()
-                    .map(|line| paint.bold(line)),
-            );
+            let caption = wrapped(&self.caption, width);
+            lines.extend(caption.iter().map(|line| paint.bold(line)));
         }
         // Every block has the columns of words at the beginning, and the rank before them.
         let begin = columns
             .iter()
             .position(|column| column.is_words)
             .unwrap_or(0);
-        let words = columns[begin..]
-            .iter()
-            .take_while(|column| column.is_words)
-            .count();
+        let words = columns[begin..].iter().take_while(|column| column.is_words);
+        let words = words.count();
         let names = (begin + words).max(1).min(columns.len());
         let mut next = names;
         loop {
@@ -70,18 +64,15 @@ impl Table {
     }
 
     fn columns_that_fit(&self, width: usize) -> Vec<Set> {
-        let cuts_first = self
-            .heads
-            .iter()
-            .any(|head| head.drop > 0 || head.detail.is_some());
+        let mut heads = self.heads.iter();
+        let cuts_first = heads.any(|head| head.drop > 0 || head.detail.is_some());
         let letters = if cuts_first {
             MOST_LETTERS.max(width / 3)
         } else {
             width
         };
-        let mut columns: Vec<Set> = (0..self.heads.len())
-            .flat_map(|i| self.set(i, letters))
-            .collect();
+        let sets = (0..self.heads.len()).flat_map(|i| self.set(i, letters));
+        let mut columns: Vec<Set> = sets.collect();
         while whole_width(&columns) > width {
             let Some(least) = least_important(columns.iter().map(|column| column.drop)) else {
                 break;
@@ -165,13 +156,10 @@ impl Table {
     /// A column, and its details as another one.
     fn set(&self, i: usize, letters: usize) -> Vec<Set> {
         let head = &self.heads[i];
-        let cells = |of: fn(&super::Cell) -> String| {
-            let cells = self
-                .rows
-                .iter()
-                .map(move |row| row.cells.get(i).map_or(String::new(), of));
+        let cells = |of: fn(&Cell) -> String| {
+            let cells = self.rows.iter().map(move |row| row.cells.get(i));
             let cut = head.cut();
-            cells.map(move |cell| cut(&cell, letters))
+            cells.map(move |cell| cut(&cell.map_or(String::new(), of), letters))
         };
         let set = |title: &str, cells: Vec<String>, drop| {
             let lines: Vec<String> = std::iter::once(cut(title, letters)).chain(cells).collect();
@@ -188,24 +176,21 @@ impl Table {
                 drop,
             }
         };
-        let main = set(&head.title, cells(super::Cell::plain).collect(), head.drop);
+        let main = set(&head.title, cells(Cell::plain).collect(), head.drop);
         let details: Vec<String> = cells(|cell| cell.detail.clone()).collect();
-        let detail = head
-            .detail
-            .filter(|_| details.iter().any(|detail| !detail.is_empty()));
+        let has_details = details.iter().any(|detail| !detail.is_empty());
+        let detail = head.detail.filter(|_| has_details);
         let detail = detail.map(|(title, drop)| set(title, details, drop));
         std::iter::once(main).chain(detail).collect()
     }
 }
 
 impl Head {
-    /// How its words are cut.
     fn cut(&self) -> fn(&str, usize) -> String {
         if self.keeps_ends { cut_middle } else { cut }
     }
 }
 
-/// The width of columns side by side.
 fn whole_width<'s>(columns: impl IntoIterator<Item = &'s Set>) -> usize {
     let widths = columns.into_iter().map(|column| column.width + GAP);
     widths.sum::<usize>().saturating_sub(GAP)
@@ -215,12 +200,9 @@ fn flags(row: &Row, width: usize, paint: Paint) -> Vec<String> {
     let Some(worst) = row.flags.iter().map(|flag| flag.weight).min() else {
         return Vec::new();
     };
-    let words: Vec<&str> = row.flags.iter().map(|flag| flag.text.as_str()).collect();
+    let words = row.flags.iter().map(|flag| flag.text.as_str()).joined("; ");
     let indent = " ".repeat(INDENT);
-    let lines = wrapped(
-        &format!("↳ {}", words.join("; ")),
-        width.saturating_sub(INDENT),
-    );
+    let lines = wrapped(&format!("↳ {words}"), width.saturating_sub(INDENT));
     let painted = lines.iter().map(|line| match worst {
         Weight::Bad => paint.bad(line),
         Weight::Warning => paint.warn(line),

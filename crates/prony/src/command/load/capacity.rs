@@ -114,7 +114,7 @@ pub(super) fn run(
         progress.borrow_mut().show_event(&event);
     });
     let advice = engine.advice;
-    progress.into_inner().finish();
+    drop(progress.into_inner());
     let found = found.map_err(|error| match advice {
         Some(advice) => format!("{error}; {advice}").into(),
         None => Box::<dyn Error>::from(error),
@@ -290,7 +290,7 @@ impl SearchLoads<'_> {
         let end = AtomicBool::new(false);
         self.load.loads.runner().run(plan, &end, &mut |progress| {
             end.store(self.is_stopped() || is_over(&progress), Relaxed);
-            self.progress.borrow().show(&progress);
+            self.progress.borrow().show(&progress, Instant::now());
         })
     }
 

@@ -20,6 +20,7 @@ mod wanted;
 
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Instant;
 
 use prony_kernel::ThrottleMeter;
 use prony_load::Endpoint;
@@ -37,7 +38,7 @@ use self::wanted::{Sent, Wanted};
 use crate::exit::{INTERRUPTED, Outcome, interrupt_on_signals, usage};
 use crate::fleet::Loads;
 use crate::result_file::{self, ResultFile};
-use crate::telemetry::{LastPush, Outlets};
+use crate::telemetry::{Outlets, Pusher};
 use crate::view::load_summary::{self, Shown};
 use crate::view::load_view::{LoadView, ShownLoad, cpus_beside};
 use crate::view::width;
@@ -116,10 +117,10 @@ fn measure(
         if let Some(warning) = telemetry.observe(&progress) {
             view.keep(&warning);
         }
-        view.show(progress, loads.silent());
+        view.show(progress, loads.silent(), Instant::now());
     };
     let loaded = loads.run_recording(plan, output.recording(), &load.interrupt, show);
-    view.finish();
+    drop(view);
     let last_push = telemetry.end();
     let (mut result, recorded) = loaded?;
     if let (Some(timeline), Some(intervals)) = (&mut result.timeline, &recorded.intervals) {
@@ -143,7 +144,7 @@ fn measure(
     let [files @ .., _] = files;
     let written = output::write(files, &result, &recorded, &shown);
     // Last, because a user who does not want to wait for it presses Ctrl-C.
-    if let Some(warning) = last_push.and_then(LastPush::wait) {
+    if let Some(warning) = last_push.and_then(Pusher::wait) {
         errln!("{warning}");
     }
     written?;

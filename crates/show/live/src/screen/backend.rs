@@ -13,7 +13,6 @@ use ratatui::buffer::Cell;
 use ratatui::layout::{Position, Size};
 use ratatui::style::Color;
 
-/// The terminal, written to through this.
 pub(super) struct TerminalBackend<W: Write>(pub W);
 
 impl<W: Write> Backend for TerminalBackend<W> {
@@ -88,7 +87,6 @@ impl<W: Write> Backend for TerminalBackend<W> {
     }
 }
 
-/// The colours and modifiers of a cell.
 fn style(cell: &Cell) -> Style {
     let colour = |colour: Color| (colour != Color::Reset).then(|| colour.into());
     Style::new()

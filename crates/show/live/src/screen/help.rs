@@ -7,8 +7,7 @@ use ratatui::widgets::{Block, Clear};
 
 use crate::screen::style::Styles;
 
-/// Draws these lines.
-pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, lines: &[&str], styles: &Styles) {
+pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, lines: &[&str], styles: Styles) {
     let width = lines.iter().map(|line| line.chars().count()).max();
     let width = u16::try_from(width.unwrap_or(0) + 4).unwrap_or(u16::MAX);
     let height = u16::try_from(lines.len() + 2).unwrap_or(u16::MAX);

@@ -15,18 +15,15 @@ mod schedule;
 mod tests;
 
 use crossterm::event::KeyCode;
-use prony_present::terminal::cut;
 use ratatui::Frame;
-use ratatui::layout::Rect;
-use ratatui::text::{Line, Text};
 
 pub use self::model::{LoadModel, LoadOutline, LoadUpdate, ServerUse};
 
 use self::columns::TimeColumns;
 use self::heat_map::{Density, LABELS};
 use self::history::RECENT_S;
-use self::rows::{Panel, rows};
-use crate::screen::view::{Look, Screen, View};
+use self::model::Look;
+use crate::screen::view::{Screen, View};
 
 pub type LoadScreen = Screen<LoadPanels>;
 
@@ -48,56 +45,6 @@ impl LoadScreen {
             density: Density::Logarithmic,
         };
         Self::of(model, panels, colour)
-    }
-}
-
-impl LoadPanels {
-    fn draw_panel(
-        &self,
-        frame: &mut Frame<'_>,
-        panel: Panel,
-        area: Rect,
-        model: &LoadModel,
-        look: &Look,
-        columns: &TimeColumns,
-    ) {
-        let (styles, at) = (&look.styles, look.at);
-        match panel {
-            Panel::Title => head::title(frame, area, model, at, styles),
-            Panel::Load => {
-                let load = cut(&model.outline.load, usize::from(area.width));
-                let load = Line::styled(load, styles.soft());
-                frame.render_widget(load, area);
-            }
-            Panel::Progress => head::progress(frame, area, model, at, styles),
-            Panel::Space => {}
-            Panel::Rate => frame.render_widget(figures::rate(model, styles), area),
-            Panel::Flows => frame.render_widget(figures::flows(model, styles), area),
-            Panel::Chart => rate_chart::draw(frame, area, model, columns, styles),
-            Panel::Percentiles => {
-                let lines = match area.height {
-                    1 => vec![figures::short_percentiles(model, usize::from(area.width))],
-                    _ => figures::percentiles(model, styles),
-                };
-                frame.render_widget(Text::from(lines), area);
-            }
-            Panel::Map => heat_map::draw(frame, area, model, columns, self.density, styles),
-            Panel::Errors => {
-                let lines = figures::errors(model, usize::from(area.width), styles);
-                frame.render_widget(Text::from(lines), area);
-            }
-            Panel::Generator => frame.render_widget(figures::generator(model, styles), area),
-            Panel::Server => {
-                let line = model.server.map(|used| figures::server(&used, styles));
-                frame.render_widget(line.unwrap_or_default(), area);
-            }
-            Panel::Silent => {
-                let line = model.silent.as_deref();
-                let line = line.map(|agent| figures::silent(agent, styles));
-                frame.render_widget(line.unwrap_or_default(), area);
-            }
-            Panel::Keys => frame.render_widget(&look.keys, area),
-        }
     }
 }
 
@@ -135,12 +82,9 @@ impl View for LoadPanels {
         format!("  s {scale}  d {density}")
     }
 
-    fn draw(&mut self, frame: &mut Frame<'_>, model: &LoadModel, look: &Look) {
-        let area = frame.area();
-        let width = usize::from(area.width).saturating_sub(LABELS + 1);
-        let columns = TimeColumns::of(model, self.is_whole, width);
-        for (panel, panel_area) in rows(model, area) {
-            self.draw_panel(frame, panel, panel_area, model, look, &columns);
-        }
+    fn draw(&mut self, frame: &mut Frame<'_>, look: &Look<'_>) {
+        let width = usize::from(frame.area().width).saturating_sub(LABELS + 1);
+        let columns = TimeColumns::of(look.model, self.is_whole, width);
+        rows::draw(frame, look, &columns, self.density);
     }
 }

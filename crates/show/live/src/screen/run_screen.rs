@@ -16,13 +16,15 @@ mod tests;
 use crossterm::event::KeyCode;
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::text::Text;
 
 pub use self::model::{
     AttemptCounts, CellId, Column, FigureUnit, Left, Now, Readiness, RoundState, RunModel,
     RunNoteKind, ServerState,
 };
 
-use crate::screen::view::{Look, Screen, View};
+use self::model::Look;
+use crate::screen::view::{Screen, View};
 
 /// The fewest lines of the log that are shown below the grid.
 const LEAST_LOG: u16 = 3;
@@ -75,17 +77,16 @@ impl View for RunPanels {
         "  tab workload  ↑↓ scroll".to_owned()
     }
 
-    fn draw(&mut self, frame: &mut Frame<'_>, model: &RunModel, look: &Look) {
-        let (styles, at) = (&look.styles, look.at);
-        let area = frame.area();
+    fn draw(&mut self, frame: &mut Frame<'_>, look: &Look<'_>) {
+        let model = look.model;
         let [top, middle, legend, keys] = Layout::vertical([
             Constraint::Length(head::HEIGHT),
             Constraint::Fill(1),
             Constraint::Length(1),
             Constraint::Length(1),
         ])
-        .areas(area);
-        head::draw(frame, top, model, at, styles);
+        .areas(frame.area());
+        head::draw(frame, top, look);
         let rows = model.servers.len();
         let heading = if model.is_planned {
             grid::HEADING
@@ -97,16 +98,14 @@ impl View for RunPanels {
         self.last_first_row = rows.saturating_sub(shown);
         self.first_row = self.first_row.min(self.last_first_row);
         let rows = self.first_row..rows.min(self.first_row + shown);
-        if model.is_planned {
-            let selected = model.shown_column(self.chosen);
-            grid::draw(frame, table, model, selected, rows, styles);
+        let lines = if model.is_planned {
+            frame.render_widget(legend::line(look.styles), legend);
+            grid::lines(look, table.width, model.shown_column(self.chosen), rows)
         } else {
-            preparing::draw(frame, table, model, rows, at, styles);
-        }
-        log::draw(frame, notes, model, styles);
-        if model.is_planned {
-            frame.render_widget(legend::line(styles), legend);
-        }
+            preparing::lines(look, table.width, rows)
+        };
+        frame.render_widget(Text::from(lines), table);
+        frame.render_widget(Text::from(log::lines(look, notes)), notes);
         frame.render_widget(&look.keys, keys);
     }
 }

@@ -21,10 +21,8 @@ pub struct Session {
     terminal: Terminal<TerminalBackend<BufWriter<Stderr>>>,
 }
 
-/// What a user did.
 #[derive(Debug)]
 pub enum Input {
-    /// A key was pressed.
     Key(KeyEvent),
     /// The terminal has another size.
     Resized,

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use ratatui::Frame;
-use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span};
 
 use crate::screen::help;
@@ -21,18 +20,13 @@ pub struct Screen<V: View> {
     pub(crate) styles: Styles,
 }
 
-/// What is particular to a screen.
 pub trait View: Send + 'static {
-    /// What it knows.
     type Model: Clone + Send;
-    /// Something that happened.
     type Update: Send + 'static;
     /// The name of what it shows: `load`.
     const NAME: &'static str;
-    /// What its help says.
     const HELP: &'static [&'static str];
 
-    /// Takes what happened.
     fn update(model: &mut Self::Model, update: Self::Update);
 
     /// Takes a key that not all screens have.
@@ -42,21 +36,20 @@ pub trait View: Send + 'static {
     fn keys(&self, width: u16) -> String;
 
     /// Draws all but the help.
-    fn draw(&mut self, frame: &mut Frame<'_>, model: &Self::Model, look: &Look);
+    fn draw(&mut self, frame: &mut Frame<'_>, look: &Look<'_, Self::Model>);
 }
 
-/// What a frame needs besides the model.
+/// What a frame shows, and how.
 #[derive(Debug)]
-pub struct Look {
-    /// The time that is shown.
+pub struct Look<'m, Model> {
+    pub(crate) model: &'m Model,
     pub(crate) at: Duration,
-    /// The line that names the keys.
     pub(crate) keys: Line<'static>,
     pub(crate) styles: Styles,
 }
 
 /// A bar for this share of what is done, and words beside it, in a line of this width.
-pub(crate) fn bar<'a>(share: f64, text: String, width: u16, styles: &Styles) -> Line<'a> {
+pub(crate) fn bar<'a>(share: f64, text: String, width: u16, styles: Styles) -> Line<'a> {
     let room = usize::from(width).saturating_sub(text.chars().count());
     let columns = room.min(40);
     let filled = (share * columns as f64).round() as usize;
@@ -67,19 +60,9 @@ pub(crate) fn bar<'a>(share: f64, text: String, width: u16, styles: &Styles) -> 
     ])
 }
 
-/// Draws words at the right, and returns the area that is left beside them.
-pub(crate) fn at_right(frame: &mut Frame<'_>, area: Rect, text: String) -> Rect {
-    let width = u16::try_from(text.chars().count()).unwrap_or(u16::MAX);
-    let sides = Layout::horizontal([Constraint::Fill(1), Constraint::Length(width)]).spacing(1);
-    let [left, right] = sides.areas(area);
-    frame.render_widget(Line::from(text), right);
-    left
-}
-
 /// What a key means for the run or the load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// Nothing.
     None,
     /// End it, and keep what was measured.
     End,
@@ -97,7 +80,6 @@ impl<V: View> Screen<V> {
         }
     }
 
-    /// Takes what happened.
     pub fn update(&mut self, update: V::Update) {
         V::update(&mut self.model, update);
     }
@@ -127,7 +109,6 @@ impl<V: View> Screen<V> {
         };
     }
 
-    /// Draws the whole screen.
     pub fn draw(&mut self, frame: &mut Frame<'_>, at: Duration) {
         let area = frame.area();
         let keys = self.keys(area.width);
@@ -136,27 +117,28 @@ impl<V: View> Screen<V> {
             None => (&self.model, at),
         };
         let styles = self.styles;
-        self.view.draw(frame, model, &Look { at, keys, styles });
+        let look = Look {
+            model,
+            at,
+            keys,
+            styles,
+        };
+        self.view.draw(frame, &look);
         if self.is_help_shown {
-            help::draw(frame, area, V::HELP, &styles);
+            help::draw(frame, area, V::HELP, styles);
         }
     }
 
     fn keys(&self, width: u16) -> Line<'static> {
-        let name = V::NAME;
-        match self.paused {
-            Some(_) => Line::from(vec![
-                Span::styled(
-                    format!("VIEW PAUSED, the {name} goes on"),
-                    self.styles.selected(),
-                ),
+        if self.paused.is_some() {
+            let paused = format!("VIEW PAUSED, the {} goes on", V::NAME);
+            return Line::from(vec![
+                Span::styled(paused, self.styles.selected()),
                 Span::raw("  p go on  q end, keep results  ? help"),
-            ]),
-            None => {
-                let own = self.view.keys(width);
-                let keys = format!("q end, keep results  p pause{own}  ? help");
-                Line::styled(keys, self.styles.soft())
-            }
+            ]);
         }
+        let own = self.view.keys(width);
+        let keys = format!("q end, keep results  p pause{own}  ? help");
+        Line::styled(keys, self.styles.soft())
     }
 }

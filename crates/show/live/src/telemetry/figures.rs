@@ -1,37 +1,19 @@
 //! What a load has counted so far, phase by phase.
 
 use prony_load::{LatencyBands, LoadPlan, Progress};
-use prony_model::Outcomes;
 
 /// The figures of a load. The engine starts to count again after the warm-up; here the warm-up keeps its counts, so no counter
 /// ever falls.
 #[derive(Clone, Debug)]
 pub struct Figures {
     /// `None` if the load has no warm-up.
-    warmup: Option<Counted>,
-    measured: Counted,
+    warmup: Option<Progress>,
+    measured: Progress,
     /// Whether requests have due times, so that the generator can lag behind them.
     pub(crate) has_schedule: bool,
     /// The share of its time that the busiest thread was on a CPU.
     pub(crate) busy: f64,
     pub(crate) is_measuring: bool,
-}
-
-/// What one phase has counted.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Counted {
-    pub(crate) outcomes: Outcomes,
-    pub(crate) bytes_received: u64,
-    pub(crate) bytes_sent: u64,
-    pub(crate) latency: Durations,
-    pub(crate) lag: Durations,
-}
-
-/// Durations, and their sum in nanoseconds.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Durations {
-    pub(crate) bands: LatencyBands,
-    pub(crate) sum_ns: u64,
 }
 
 impl Figures {
@@ -42,8 +24,8 @@ impl Figures {
 
     pub(crate) fn new(has_warmup: bool, has_schedule: bool) -> Self {
         Self {
-            warmup: has_warmup.then(Counted::default),
-            measured: Counted::default(),
+            warmup: has_warmup.then(Progress::default),
+            measured: Progress::default(),
             has_schedule,
             busy: 0.0,
             is_measuring: false,
@@ -58,55 +40,34 @@ impl Figures {
             Some(warmup) if !progress.measuring => warmup,
             _ => &mut self.measured,
         };
-        let counted = Counted::of(progress);
         // When the warm-up ends, some threads or agents start again earlier than others.
-        if counted.continues(of_phase) {
-            *of_phase = counted;
+        if continues(progress, of_phase) {
+            *of_phase = progress.clone();
         }
     }
 
-    /// What each phase of the load has counted, with its name.
-    pub(crate) fn phases(&self) -> impl Iterator<Item = (&'static str, &Counted)> {
-        let warmup = self.warmup.iter().map(|counted| ("warmup", counted));
+    pub(crate) fn phases(&self) -> impl Iterator<Item = (&'static str, &Progress)> {
+        let warmup = self.warmup.iter().map(|progress| ("warmup", progress));
         warmup.chain([("measured", &self.measured)])
     }
 }
 
-impl Counted {
-    fn of(progress: &Progress) -> Self {
-        Self {
-            outcomes: progress.outcomes,
-            bytes_received: progress.bytes_read,
-            bytes_sent: progress.bytes_written,
-            latency: Durations {
-                bands: progress.latency.clone(),
-                sum_ns: progress.latency_sum_ns,
-            },
-            lag: Durations {
-                bands: progress.lag.clone(),
-                sum_ns: progress.lag_sum_ns,
-            },
-        }
-    }
-
-    /// Whether no count is below that of `earlier`.
-    fn continues(&self, earlier: &Self) -> bool {
-        let outcomes = self.outcomes.iter().zip(earlier.outcomes.iter());
-        self.bytes_received >= earlier.bytes_received
-            && self.bytes_sent >= earlier.bytes_sent
-            && outcomes
-                .into_iter()
-                .all(|((_, now), (_, then))| now >= then)
-            && self.latency.continues(&earlier.latency)
-            && self.lag.continues(&earlier.lag)
-    }
-}
-
-impl Durations {
-    fn continues(&self, earlier: &Self) -> bool {
-        let mut bands = self.bands.counts().iter().zip(earlier.bands.counts());
-        self.sum_ns >= earlier.sum_ns && bands.all(|(now, then)| now >= then)
-    }
+/// Whether no count is below that of `earlier`.
+fn continues(now: &Progress, earlier: &Progress) -> bool {
+    let counts = |of: &Progress| {
+        let outcomes = of.outcomes.iter().map(|(_, count)| count);
+        let bands = [&of.latency, &of.lag].map(LatencyBands::counts);
+        let sums = [
+            of.bytes_read,
+            of.bytes_written,
+            of.latency_sum_ns,
+            of.lag_sum_ns,
+        ];
+        let bands = bands.into_iter().flatten().copied();
+        outcomes.chain(bands).chain(sums).collect::<Vec<u64>>()
+    };
+    let mut pairs = counts(now).into_iter().zip(counts(earlier));
+    pairs.all(|(now, then)| now >= then)
 }
 
 #[cfg(test)]
@@ -143,7 +104,7 @@ pub(crate) mod tests {
     fn ok(figures: &Figures) -> Vec<(&'static str, u64)> {
         let phases = figures.phases();
         phases
-            .map(|(name, counted)| (name, counted.outcomes[Outcome::Ok]))
+            .map(|(name, progress)| (name, progress.outcomes[Outcome::Ok]))
             .collect()
     }
 

@@ -3,16 +3,13 @@
 use prony_load::LoadPlan;
 use prony_model::Protocol;
 
-/// Identifies the load that figures belong to.
 #[derive(Clone, Debug)]
 pub struct LoadResource {
     /// The process that runs the load, by an ID that no other has.
     pub instance: String,
-    /// The version of Prony.
     pub version: String,
     /// What is loaded, without the query.
     pub url: String,
-    /// Over which protocol.
     pub protocol: Protocol,
 }
 

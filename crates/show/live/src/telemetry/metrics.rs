@@ -1,64 +1,47 @@
 //! The metrics: names, units, descriptions, and what they are in a load. Every form that leaves Prony comes from here.
 
-use crate::telemetry::buckets;
-use crate::telemetry::figures::{Counted, Durations, Figures};
+use prony_load::{LatencyBands, Progress};
 
-/// A metric with its points.
+use crate::telemetry::buckets;
+use crate::telemetry::figures::Figures;
+
 pub(crate) struct Metric {
     /// Its name, as OpenTelemetry writes names: words, with dots between them.
     pub(crate) name: &'static str,
     pub(crate) unit: Unit,
-    /// What it is: one line.
     pub(crate) help: &'static str,
     pub(crate) points: Points,
 }
 
-/// What a metric is measured in.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unit {
-    Requests,
-    Bytes,
-    Seconds,
-    /// A share of 1.
-    Ratio,
-    /// 0 or 1.
-    Flag,
-}
-
-impl Unit {
+pub(crate) struct Unit {
     /// Its code in UCUM, which OpenTelemetry uses.
-    pub(crate) const fn code(self) -> &'static str {
-        match self {
-            Self::Requests => "{request}",
-            Self::Bytes => "By",
-            Self::Seconds => "s",
-            Self::Ratio => "1",
-            Self::Flag => "",
-        }
-    }
-
+    pub(crate) code: &'static str,
     /// The word with which a name in OpenMetrics ends.
-    pub(crate) const fn word(self) -> Option<&'static str> {
-        match self {
-            Self::Bytes => Some("bytes"),
-            Self::Seconds => Some("seconds"),
-            Self::Ratio => Some("ratio"),
-            Self::Requests | Self::Flag => None,
-        }
-    }
+    pub(crate) word: Option<&'static str>,
 }
+
+const fn unit(code: &'static str, word: Option<&'static str>) -> Unit {
+    Unit { code, word }
+}
+
+const REQUESTS: Unit = unit("{request}", None);
+const BYTES: Unit = unit("By", Some("bytes"));
+const SECONDS: Unit = unit("s", Some("seconds"));
+/// A share of 1.
+const RATIO: Unit = unit("1", Some("ratio"));
+/// 0 or 1.
+const FLAG: Unit = unit("", None);
 
 /// What tells a point of a metric from the others.
-pub(crate) type Labels = Vec<(&'static str, &'static str)>;
+pub(crate) type Label = (&'static str, &'static str);
 
 pub(crate) enum Points {
     /// Counts that only grow.
-    Counters(Vec<(Labels, u64)>),
+    Counters(Vec<(Vec<Label>, u64)>),
     Gauge(f64),
-    Histograms(Vec<(Labels, Histogram)>),
+    Histograms(Vec<(Vec<Label>, Histogram)>),
 }
 
-/// Durations in buckets.
 pub(crate) struct Histogram {
     /// How many are in each bucket alone.
     pub(crate) counts: Vec<u64>,
@@ -66,10 +49,10 @@ pub(crate) struct Histogram {
 }
 
 impl Histogram {
-    fn of(durations: &Durations) -> Self {
+    fn of((bands, sum_ns): (&LatencyBands, u64)) -> Self {
         Self {
-            counts: buckets::counts(&durations.bands),
-            sum_s: seconds(durations.sum_ns),
+            counts: buckets::counts(bands),
+            sum_s: seconds(sum_ns),
         }
     }
 
@@ -78,11 +61,8 @@ impl Histogram {
         buckets::bounds().map(seconds)
     }
 
-    /// How many durations there are.
     pub(crate) fn count(&self) -> u64 {
-        self.counts
-            .iter()
-            .fold(0, |sum, count| sum.saturating_add(*count))
+        self.counts.iter().copied().fold(0, u64::saturating_add)
     }
 }
 
@@ -90,52 +70,53 @@ fn seconds(nanoseconds: u64) -> f64 {
     nanoseconds as f64 / 1e9
 }
 
-/// All metrics of a load.
 pub(crate) fn of(figures: &Figures) -> Vec<Metric> {
     let mut metrics = vec![
         Metric {
             name: "prony.requests",
-            unit: Unit::Requests,
+            unit: REQUESTS,
             help: "Requests that ended, by phase of the load and by outcome.",
             points: requests(figures),
         },
         Metric {
             name: "prony.received",
-            unit: Unit::Bytes,
+            unit: BYTES,
             help: "Bytes received.",
-            points: counters(figures, |counted| counted.bytes_received),
+            points: counters(figures, |progress| progress.bytes_read),
         },
         Metric {
             name: "prony.sent",
-            unit: Unit::Bytes,
+            unit: BYTES,
             help: "Bytes sent.",
-            points: counters(figures, |counted| counted.bytes_sent),
+            points: counters(figures, |progress| progress.bytes_written),
         },
         Metric {
             name: "prony.latency",
-            unit: Unit::Seconds,
+            unit: SECONDS,
             help: "Latency of the ok responses, from the due time if requests have one.",
-            points: histograms(figures, |counted| &counted.latency),
+            points: histograms(figures, |progress| {
+                (&progress.latency, progress.latency_sum_ns)
+            }),
         },
     ];
     if figures.has_schedule {
         metrics.push(Metric {
             name: "prony.schedule.lag",
-            unit: Unit::Seconds,
+            unit: SECONDS,
             help: "How far behind its schedule the generator itself began requests.",
-            points: histograms(figures, |counted| &counted.lag),
+            points: histograms(figures, |progress| (&progress.lag, progress.lag_sum_ns)),
         });
     }
     metrics.extend([
         Metric {
             name: "prony.generator.busy",
-            unit: Unit::Ratio,
+            unit: RATIO,
             help: "The share of its time that the busiest thread of the generator was on a CPU.",
             points: Points::Gauge(figures.busy),
         },
         Metric {
             name: "prony.measuring",
-            unit: Unit::Flag,
+            unit: FLAG,
             help: "1 if every thread is measuring, 0 before that and during the warm-up.",
             points: Points::Gauge(f64::from(u8::from(figures.is_measuring))),
         },
@@ -144,27 +125,25 @@ pub(crate) fn of(figures: &Figures) -> Vec<Metric> {
 }
 
 fn requests(figures: &Figures) -> Points {
-    let of_phase = |(phase, counted): (&'static str, &Counted)| {
-        let points = counted.outcomes.iter().map(move |(outcome, count)| {
+    let points = figures.phases().flat_map(|(phase, progress)| {
+        let outcomes = progress.outcomes.iter();
+        outcomes.map(move |(outcome, count)| {
             let labels = vec![("phase", phase), ("outcome", outcome.name())];
             (labels, count)
-        });
-        points.collect::<Vec<_>>()
-    };
-    Points::Counters(figures.phases().flat_map(of_phase).collect())
-}
-
-fn counters(figures: &Figures, count: fn(&Counted) -> u64) -> Points {
-    let points = figures.phases();
-    let points = points.map(|(phase, counted)| (vec![("phase", phase)], count(counted)));
+        })
+    });
     Points::Counters(points.collect())
 }
 
-fn histograms(figures: &Figures, durations: fn(&Counted) -> &Durations) -> Points {
+fn counters(figures: &Figures, count: fn(&Progress) -> u64) -> Points {
     let points = figures.phases();
-    let points = points.map(|(phase, counted)| {
-        let histogram = Histogram::of(durations(counted));
-        (vec![("phase", phase)], histogram)
-    });
+    let points = points.map(|(phase, progress)| (vec![("phase", phase)], count(progress)));
+    Points::Counters(points.collect())
+}
+
+fn histograms(figures: &Figures, durations: fn(&Progress) -> (&LatencyBands, u64)) -> Points {
+    let points = figures.phases();
+    let points = points
+        .map(|(phase, progress)| (vec![("phase", phase)], Histogram::of(durations(progress))));
     Points::Histograms(points.collect())
 }

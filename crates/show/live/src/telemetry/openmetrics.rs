@@ -2,14 +2,14 @@
 
 use std::fmt::{self, Display, Write};
 
+use prony_present::words::Joined;
+
 use crate::telemetry::figures::Figures;
 use crate::telemetry::load_resource::LoadResource;
-use crate::telemetry::metrics::{self, Histogram, Labels, Metric, Points};
+use crate::telemetry::metrics::{self, Histogram, Label, Metric, Points};
 
-/// In which form metrics are written as text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// OpenMetrics 1.0.
     OpenMetrics,
     /// The text format of Prometheus, version 0.0.4.
     Prometheus,
@@ -33,7 +33,6 @@ impl Format {
         }
     }
 
-    /// The `Content-Type` field of a response in this format.
     pub const fn content_type(self) -> &'static str {
         match self {
             Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
@@ -57,7 +56,6 @@ pub fn text(resource: &LoadResource, figures: &Figures, format: Format) -> Strin
     text.written
 }
 
-/// The text as far as it is written.
 struct Text {
     format: Format,
     written: String,
@@ -77,13 +75,10 @@ impl Text {
         };
         self.line(format_args!("# TYPE {name} {kind}"));
         self.line(format_args!("# HELP {name} The load and its target."));
-        let attributes = resource.attributes();
-        let attributes = attributes.map(|(name, value)| (name.replace('.', "_"), value));
-        let labels = Written(
-            attributes
-                .iter()
-                .map(|(name, value)| (name.as_str(), *value)),
-        );
+        let labels = resource
+            .attributes()
+            .map(|(name, value)| (name.replace('.', "_"), value));
+        let labels = in_braces(labels);
         self.line(format_args!("target_info{labels} 1"));
     }
 
@@ -100,7 +95,7 @@ impl Text {
             Format::Prometheus => format!("{name}{suffix}"),
         };
         self.line(format_args!("# TYPE {described} {kind}"));
-        if let (Format::OpenMetrics, Some(unit)) = (self.format, metric.unit.word()) {
+        if let (Format::OpenMetrics, Some(unit)) = (self.format, metric.unit.word) {
             self.line(format_args!("# UNIT {described} {unit}"));
         }
         self.line(format_args!("# HELP {described} {}", metric.help));
@@ -108,7 +103,7 @@ impl Text {
             Points::Gauge(value) => self.line(format_args!("{name} {value:?}")),
             Points::Counters(points) => {
                 for (labels, count) in points {
-                    let labels = Written(labels.iter().copied());
+                    let labels = in_braces(labels.iter().copied());
                     self.line(format_args!("{name}{suffix}{labels} {count}"));
                 }
             }
@@ -120,17 +115,16 @@ impl Text {
         }
     }
 
-    fn histogram(&mut self, name: &str, labels: &Labels, histogram: &Histogram) {
+    fn histogram(&mut self, name: &str, labels: &[Label], histogram: &Histogram) {
         let bounds = Histogram::bounds().map(|bound| bound.to_string());
         let bounds = bounds.chain(["+Inf".to_owned()]);
         let mut so_far = 0u64;
         for (bound, count) in bounds.zip(&histogram.counts) {
             so_far = so_far.saturating_add(*count);
-            let labels = labels.iter().copied().chain([("le", bound.as_str())]);
-            let labels = Written(labels);
+            let labels = in_braces(labels.iter().copied().chain([("le", bound.as_str())]));
             self.line(format_args!("{name}_bucket{labels} {so_far}"));
         }
-        let labels = Written(labels.iter().copied());
+        let labels = in_braces(labels.iter().copied());
         self.line(format_args!("{name}_count{labels} {so_far}"));
         self.line(format_args!("{name}_sum{labels} {:?}", histogram.sum_s));
     }
@@ -139,31 +133,22 @@ impl Text {
 /// The name of a metric: that of OpenTelemetry with underscores and the unit.
 fn name_of(metric: &Metric) -> String {
     let name = metric.name.replace('.', "_");
-    match metric.unit.word() {
+    match metric.unit.word {
         Some(unit) => format!("{name}_{unit}"),
         None => name,
     }
 }
 
-/// Labels in braces.
-struct Written<Labels>(Labels);
-
-impl<'a, Labels: Iterator<Item = (&'a str, &'a str)> + Clone> Display for Written<Labels> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (index, (name, value)) in self.0.clone().enumerate() {
-            f.write_str(if index == 0 { "{" } else { "," })?;
-            write!(f, "{name}=\"")?;
-            for c in value.chars() {
-                match c {
-                    '\\' | '"' => write!(f, "\\{c}")?,
-                    '\n' => f.write_str("\\n")?,
-                    c => f.write_char(c)?,
-                }
-            }
-            f.write_char('"')?;
-        }
-        f.write_char('}')
-    }
+fn in_braces<'a>(labels: impl IntoIterator<Item = (impl Display, &'a str)>) -> String {
+    let escaped = |value: &str| {
+        value
+            .replace('\\', r"\\")
+            .replace('"', r#"\""#)
+            .replace('\n', r"\n")
+    };
+    let labels = labels.into_iter();
+    let labels = labels.map(|(name, value)| format!("{name}=\"{}\"", escaped(value)));
+    format!("{{{}}}", labels.joined(","))
 }
 
 #[cfg(test)]

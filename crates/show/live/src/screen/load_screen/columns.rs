@@ -1,7 +1,5 @@
 //! The history as columns of the screen: each stands for the same time.
 
-use std::ops::Range;
-
 use prony_load::LatencyBands;
 
 use super::history::RECENT_S;
@@ -26,11 +24,9 @@ impl TimeColumn {
     }
 }
 
-/// The columns, and the time of them all.
 #[derive(Clone, Debug)]
 pub(super) struct TimeColumns {
     pub(crate) columns: Vec<TimeColumn>,
-    /// Seconds since the load's start.
     pub(crate) from_s: f64,
     pub(crate) to_s: f64,
 }
@@ -38,10 +34,7 @@ pub(super) struct TimeColumns {
 impl TimeColumns {
     /// The last seconds or the whole load, in this many columns. They fill from the left.
     pub(super) fn of(model: &LoadModel, is_whole: bool, width: usize) -> Self {
-        let Range {
-            start: from_s,
-            end: to_s,
-        } = times(model, is_whole);
+        let (from_s, to_s) = times(model, is_whole);
         let width = width.max(1);
         let each = (to_s - from_s) / width as f64;
         let column = |at: usize| TimeColumn {
@@ -80,14 +73,13 @@ impl TimeColumns {
     }
 }
 
-/// From when to when the columns go.
-fn times(model: &LoadModel, is_whole: bool) -> Range<f64> {
+fn times(model: &LoadModel, is_whole: bool) -> (f64, f64) {
     let now = model.last.at_s;
     let planned = model.whole();
     if is_whole {
-        0.0..planned.unwrap_or(0.0).max(now).max(1.0)
+        (0.0, planned.unwrap_or(0.0).max(now).max(1.0))
     } else {
         let length = planned.unwrap_or(RECENT_S).clamp(1.0, RECENT_S);
-        (now - length).max(0.0)..now.max(length)
+        ((now - length).max(0.0), now.max(length))
     }
 }

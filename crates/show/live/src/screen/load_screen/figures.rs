@@ -7,7 +7,7 @@ use prony_present::words::{Joined, non_empty, outcome};
 use prony_stats::supports_percentile;
 use ratatui::text::{Line, Span};
 
-use super::model::{LoadModel, ServerUse, per_second};
+use super::model::{LoadModel, Look, ServerUse, per_second};
 use crate::screen::style::Styles;
 
 /// From this share of a CPU on the generator may be what limits the load.
@@ -18,13 +18,11 @@ const HEAD: usize = 10;
 const PERCENTILES: [(&str, f64); 4] = [("p50", 0.5), ("p90", 0.9), ("p99", 0.99), ("p99.9", 0.999)];
 
 /// `rate      45.3 k req/s of 50.0 k scheduled, mean 44.1 k`.
-pub(super) fn rate<'a>(model: &LoadModel, styles: &Styles) -> Line<'a> {
-    let second = model.history.last_second();
-    let in_second = |count: u64, seconds: f64| per_second(count as f64, seconds);
-    let (now, errors) = second.map_or((0.0, 0.0), |it| {
-        let seconds = it.seconds();
-        (in_second(it.ok, seconds), in_second(it.errors, seconds))
-    });
+pub(super) fn rate<'a>(look: &Look<'_>) -> Line<'a> {
+    let (model, styles) = (look.model, look.styles);
+    let second = model.history.last_second().unwrap_or_default();
+    let [now, errors] =
+        [second.ok, second.errors].map(|count| per_second(count as f64, second.seconds()));
     let mut spans = vec![
         head("rate", styles),
         Span::styled(number::rate(now), styles.strong()),
@@ -44,9 +42,10 @@ pub(super) fn rate<'a>(model: &LoadModel, styles: &Styles) -> Line<'a> {
 }
 
 /// `flows     120 flows/s, 3,456 ok, 2 failed`.
-pub(super) fn flows<'a>(model: &LoadModel, styles: &Styles) -> Line<'a> {
-    let second = model.history.last_second();
-    let now = second.map_or(0.0, |it| per_second(it.ok_flows as f64, it.seconds()));
+pub(super) fn flows<'a>(look: &Look<'_>) -> Line<'a> {
+    let (model, styles) = (look.model, look.styles);
+    let second = model.history.last_second().unwrap_or_default();
+    let now = per_second(second.ok_flows as f64, second.seconds());
     let mut spans = vec![
         head("flows", styles),
         Span::styled(number::rate_of("flows", now), styles.strong()),
@@ -60,7 +59,8 @@ pub(super) fn flows<'a>(model: &LoadModel, styles: &Styles) -> Line<'a> {
 }
 
 /// Three lines: a title, the percentiles of the phase so far, and those of the last second.
-pub(super) fn percentiles<'a>(model: &LoadModel, styles: &Styles) -> Vec<Line<'a>> {
+pub(super) fn percentiles<'a>(look: &Look<'_>) -> Vec<Line<'a>> {
+    let (model, styles) = (look.model, look.styles);
     let titles = PERCENTILES.map(|(title, _)| format!("{title:>9}"));
     let second = model.history.last_second().map(|it| it.latency);
     let phase = if model.is_warming_up() {
@@ -68,17 +68,15 @@ pub(super) fn percentiles<'a>(model: &LoadModel, styles: &Styles) -> Vec<Line<'a
     } else {
         "so far"
     };
+    let heading = format!("{:<HEAD$}{}", "latency", titles.concat());
     vec![
-        Line::styled(
-            format!("{:<HEAD$}{}", "latency", titles.concat()),
-            styles.soft(),
-        ),
+        Line::styled(heading, styles.soft()),
         values(phase, Some(&model.last.latency), styles),
         values("last 1 s", second.as_ref(), styles),
     ]
 }
 
-fn values<'a>(title: &'a str, latency: Option<&LatencyBands>, styles: &Styles) -> Line<'a> {
+fn values<'a>(title: &'a str, latency: Option<&LatencyBands>, styles: Styles) -> Line<'a> {
     let mut spans = vec![head(title, styles)];
     let values = PERCENTILES.map(|(_, share)| quantile(latency, share));
     spans.extend(values.map(|value| Span::raw(format!("{value:>9}"))));
@@ -106,7 +104,8 @@ fn quantile(latency: Option<&LatencyBands>, share: f64) -> String {
 }
 
 /// The errors by kind, in lines of at most `width` columns.
-pub(super) fn errors<'a>(model: &LoadModel, width: usize, styles: &Styles) -> Vec<Line<'a>> {
+pub(super) fn errors<'a>(look: &Look<'_>, width: usize) -> Vec<Line<'a>> {
+    let (model, styles) = (look.model, look.styles);
     let all = model.last.errors;
     if all == 0 {
         return vec![Line::from(vec![head("errors", styles), Span::raw("none")])];
@@ -132,7 +131,8 @@ pub(super) fn is_generator_busy(model: &LoadModel) -> bool {
 }
 
 /// `generator 42 % busy  lag p50 12 µs, p99 120 µs  received 12 MiB/s`.
-pub(super) fn generator<'a>(model: &LoadModel, styles: &Styles) -> Line<'a> {
+pub(super) fn generator<'a>(look: &Look<'_>) -> Line<'a> {
+    let (model, styles) = (look.model, look.styles);
     let busy = format!("{:.0} % busy", model.last.busy * 100.0);
     let mut spans = vec![head("generator", styles)];
     spans.push(if is_generator_busy(model) {
@@ -154,32 +154,28 @@ pub(super) fn generator<'a>(model: &LoadModel, styles: &Styles) -> Line<'a> {
 }
 
 /// `server    132 % of a CPU  45.1 MiB  3 processes`.
-pub(super) fn server<'a>(used: &ServerUse, styles: &Styles) -> Line<'a> {
-    let mut spans = vec![head("server", styles)];
-    match used {
-        ServerUse::Ended => spans.push(Span::styled("its process has ended", styles.bad())),
-        ServerUse::Running {
+pub(super) fn server<'a>(look: &Look<'_>) -> Line<'a> {
+    let styles = look.styles;
+    let used = match look.model.server {
+        None => return Line::default(),
+        Some(ServerUse::Ended) => Span::styled("its process has ended", styles.bad()),
+        Some(ServerUse::Running {
             cpus,
             memory_bytes,
             processes,
-        } => {
-            let memory = number::bytes(*memory_bytes as f64);
+        }) => {
+            let memory = number::bytes(memory_bytes as f64);
             let mut text = format!("{:.0} % of a CPU  {memory} of memory", cpus * 100.0);
-            if *processes > 1 {
+            if processes > 1 {
                 text += &format!("  {processes} processes");
             }
-            spans.push(Span::raw(text));
+            Span::raw(text)
         }
-    }
-    Line::from(spans)
+    };
+    Line::from(vec![head("server", styles), used])
 }
 
-/// An agent that may be lost.
-pub(super) fn silent<'a>(agent: &str, styles: &Styles) -> Line<'a> {
-    Line::styled(agent.to_owned(), styles.warning())
-}
-
-fn head<'a>(title: &str, styles: &Styles) -> Span<'a> {
+fn head<'a>(title: &str, styles: Styles) -> Span<'a> {
     Span::styled(format!("{title:<HEAD$}"), styles.soft())
 }
 

@@ -5,28 +5,23 @@ use std::time::Duration;
 use prony_present::number::minutes;
 use prony_present::terminal::cut;
 use prony_present::words::plural;
-use ratatui::Frame;
-use ratatui::layout::Rect;
-use ratatui::text::Line;
+use ratatui::text::{Line, Span};
 
-use super::model::LoadModel;
-use crate::screen::style::Styles;
-use crate::screen::view::{at_right, bar};
+use super::model::{LoadModel, Look};
+use crate::screen::view::bar;
 
-pub(super) fn title(
-    frame: &mut Frame<'_>,
-    area: Rect,
-    model: &LoadModel,
-    at: Duration,
-    styles: &Styles,
-) {
-    let left = at_right(frame, area, times(model, at, area.width < NARROW));
-    let title = cut(&model.outline.title, usize::from(left.width).max(1));
-    frame.render_widget(Line::styled(title, styles.strong()), left);
+pub(super) fn title<'a>(look: &Look<'_>, width: usize) -> Line<'a> {
+    let times = times(look.model, look.at, width < NARROW);
+    let room = width.saturating_sub(times.chars().count() + 1).max(1);
+    let title = format!("{:<room$} ", cut(&look.model.outline.title, room));
+    Line::from(vec![
+        Span::styled(title, look.styles.strong()),
+        Span::raw(times),
+    ])
 }
 
 /// With fewer columns than this only the time left is shown, if it is known.
-const NARROW: u16 = 60;
+const NARROW: usize = 60;
 
 /// `elapsed 12 s, left 18 s`.
 fn times(model: &LoadModel, at: Duration, is_narrow: bool) -> String {
@@ -44,13 +39,8 @@ fn times(model: &LoadModel, at: Duration, is_narrow: bool) -> String {
 }
 
 /// A bar, and what the load is doing.
-pub(super) fn progress(
-    frame: &mut Frame<'_>,
-    area: Rect,
-    model: &LoadModel,
-    at: Duration,
-    styles: &Styles,
-) {
+pub(super) fn progress<'a>(look: &Look<'_>, width: u16) -> Line<'a> {
+    let (model, at) = (look.model, look.at);
     let is_over = model.whole().is_some_and(|whole| at.as_secs_f64() > whole);
     let doing = if model.is_warming_up() {
         "warming up"
@@ -64,9 +54,8 @@ pub(super) fn progress(
         events => format!("{doing}, {} so far", plural(events as usize, "event")),
     };
     let Some(share) = model.share(at) else {
-        frame.render_widget(Line::raw(doing), area);
-        return;
+        return Line::raw(doing);
     };
     let text = format!(" {:>3.0} %  {doing}", share * 100.0);
-    frame.render_widget(bar(share, text, area.width, styles), area);
+    bar(share, text, width, look.styles)
 }

@@ -2,18 +2,15 @@
 
 use prony_load::LatencyBands;
 use prony_present::number;
-use ratatui::Frame;
-use ratatui::layout::Rect;
-use ratatui::style::{Color, Style};
-use ratatui::text::{Line, Span, Text};
+use ratatui::style::Color;
+use ratatui::text::{Line, Span};
 
 use super::columns::TimeColumns;
-use super::model::LoadModel;
+use super::model::{LoadModel, Look};
 use crate::screen::style::Styles;
 
 /// The columns of the labels, without the space after them.
 pub(super) const LABELS: usize = 7;
-/// The lines below the cells: errors, and times.
 const BELOW: u16 = 2;
 /// A map with fewer lines has none below its cells.
 const LEAST_WITH_AXIS: u16 = 6;
@@ -29,12 +26,9 @@ const SHADES: [(char, Color); 4] = [
 /// With logarithmic shades, each stands for this many times as many responses as the one before.
 const FACTOR: f64 = 5.0;
 
-/// How density becomes a shade.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Density {
-    /// In proportion to the responses.
     Linear,
-    /// In proportion to their logarithm.
     Logarithmic,
 }
 
@@ -61,18 +55,17 @@ impl Density {
     }
 }
 
-pub(super) fn draw(
-    frame: &mut Frame<'_>,
-    area: Rect,
-    model: &LoadModel,
+pub(super) fn lines<'a>(
+    look: &Look<'_>,
     columns: &TimeColumns,
     density: Density,
-    styles: &Styles,
-) {
-    let has_axis = area.height >= LEAST_WITH_AXIS;
-    let rows = usize::from(area.height - if has_axis { BELOW } else { 0 });
-    if rows == 0 || columns.columns.is_empty() {
-        return;
+    height: u16,
+) -> Vec<Line<'a>> {
+    let (model, styles) = (look.model, look.styles);
+    let has_axis = height >= LEAST_WITH_AXIS;
+    let rows = usize::from(height - if has_axis { BELOW } else { 0 });
+    if rows == 0 {
+        return Vec::new();
     }
     let mut lines = match Range::of(columns, rows) {
         Some(range) => cells(columns, range, rows, density, styles),
@@ -82,15 +75,12 @@ pub(super) fn draw(
         lines.push(errors(columns, density, styles));
         lines.push(axis(model, columns, styles));
     }
-    frame.render_widget(Text::from(lines), area);
+    lines
 }
 
-/// The bands that the rows show.
 #[derive(Clone, Copy)]
 struct Range {
-    /// The first band.
     begin: usize,
-    /// How many bands are in a row.
     each: usize,
 }
 
@@ -118,7 +108,7 @@ fn cells<'a>(
     range: Range,
     rows: usize,
     density: Density,
-    styles: &Styles,
+    styles: Styles,
 ) -> Vec<Line<'a>> {
     let count = |column: usize, row: usize| {
         let bands = &columns.columns[column].latency[range.bands(row)];
@@ -140,7 +130,7 @@ fn cells<'a>(
     (0..rows).rev().map(line).collect()
 }
 
-fn shaded<'a>(shade: Option<usize>, styles: &Styles) -> Span<'a> {
+fn shaded<'a>(shade: Option<usize>, styles: Styles) -> Span<'a> {
     match shade {
         None => Span::raw(" "),
         Some(shade) => {
@@ -150,17 +140,14 @@ fn shaded<'a>(shade: Option<usize>, styles: &Styles) -> Span<'a> {
     }
 }
 
-/// The errors over time, in the same shades.
-fn errors<'a>(columns: &TimeColumns, density: Density, styles: &Styles) -> Line<'a> {
+fn errors<'a>(columns: &TimeColumns, density: Density, styles: Styles) -> Line<'a> {
     let counts = columns.columns.iter().map(|one| one.errors);
     let most = counts.clone().fold(0.0, f64::max);
     if most <= 0.0 {
         return Line::default();
     }
-    let mut spans = vec![Span::styled(
-        format!("{:>LABELS$} ", "errors"),
-        styles.bad(),
-    )];
+    let label = format!("{:>LABELS$} ", "errors");
+    let mut spans = vec![Span::styled(label, styles.bad())];
     spans.extend(counts.map(|count| match density.shade(count, most) {
         None => Span::raw(" "),
         Some(shade) => Span::styled(SHADES[shade].0.to_string(), styles.bad()),
@@ -169,18 +156,12 @@ fn errors<'a>(columns: &TimeColumns, density: Density, styles: &Styles) -> Line<
 }
 
 /// The times, which count from the end of the warm-up; dots stand for the warm-up.
-fn axis<'a>(model: &LoadModel, columns: &TimeColumns, styles: &Styles) -> Line<'a> {
+fn axis<'a>(model: &LoadModel, columns: &TimeColumns, styles: Styles) -> Line<'a> {
     let width = columns.columns.len();
-    let mut line: Vec<char> = columns
-        .columns
-        .iter()
-        .map(|one| {
-            if model.measuring_seconds(one.middle_s) < 0.0 {
-                '·'
-            } else {
-                '─'
-            }
-        })
+    let is_warm_up = |at_s: f64| model.measuring_seconds(at_s) < 0.0;
+    let times = columns.columns.iter().map(|one| one.middle_s);
+    let mut line: Vec<char> = times
+        .map(|at| if is_warm_up(at) { '·' } else { '─' })
         .collect();
     let label = |at_s: f64| {
         let seconds = model.measuring_seconds(at_s);
@@ -198,6 +179,5 @@ fn axis<'a>(model: &LoadModel, columns: &TimeColumns, styles: &Styles) -> Line<'
         written.for_each(|(at, letter)| line[at] = letter);
     }
     let text: String = line.into_iter().collect();
-    let style: Style = styles.soft();
-    Line::styled(format!("{:LABELS$} {text}", ""), style)
+    Line::styled(format!("{:LABELS$} {text}", ""), styles.soft())
 }

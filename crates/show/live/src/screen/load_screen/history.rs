@@ -1,12 +1,9 @@
 //! What a load did over time, in a bounded number of slices.
 
-use std::collections::VecDeque;
-
 use prony_load::LatencyBands;
 
 /// How far back the short view goes, in seconds.
 pub(super) const RECENT_S: f64 = 30.0;
-/// The most slices of the short view.
 const MOST_RECENT: usize = 400;
 /// The most slices of the whole load: then each is merged with the next one.
 const MOST_OF_WHOLE: usize = 400;
@@ -45,7 +42,7 @@ impl Slice {
 /// The slices of the last seconds, and those of the whole load, which grow longer as it does.
 #[derive(Clone, Debug, Default)]
 pub(super) struct History {
-    recent: VecDeque<Slice>,
+    recent: Vec<Slice>,
     whole: Vec<Slice>,
     /// How many reports each slice of the whole has; 0 counts as 1.
     merged: usize,
@@ -57,23 +54,18 @@ impl History {
     pub(super) fn add(&mut self, slice: Slice) {
         let since = slice.to_s - RECENT_S;
         self.add_to_whole(&slice);
-        self.recent.push_back(slice);
-        while self.recent.len() > MOST_RECENT
-            || self.recent.front().is_some_and(|one| one.to_s <= since)
-        {
-            self.recent.pop_front();
-        }
+        self.recent.push(slice);
+        let old = self.recent.iter().take_while(|one| one.to_s <= since);
+        let too_many = self.recent.len().saturating_sub(MOST_RECENT);
+        self.recent.drain(..old.count().max(too_many));
     }
 
     fn add_to_whole(&mut self, slice: &Slice) {
         let each = self.merged.max(1);
-        match self.whole.last_mut() {
-            Some(last) if self.in_last < each => {
-                last.merge(slice);
-                self.in_last += 1;
-                return;
-            }
-            _ => {}
+        if let Some(last) = self.whole.last_mut().filter(|_| self.in_last < each) {
+            last.merge(slice);
+            self.in_last += 1;
+            return;
         }
         if self.whole.len() == MOST_OF_WHOLE {
             let pairs = self.whole.chunks(2).map(|pair| {
@@ -89,20 +81,16 @@ impl History {
     }
 
     /// The slices of the last seconds, or those of the whole load.
-    pub(super) fn slices(&self, is_whole: bool) -> Box<dyn Iterator<Item = &Slice> + '_> {
-        if is_whole {
-            Box::new(self.whole.iter())
-        } else {
-            Box::new(self.recent.iter())
-        }
+    pub(super) fn slices(&self, is_whole: bool) -> &[Slice] {
+        if is_whole { &self.whole } else { &self.recent }
     }
 
     /// The last second as one slice; `None` if nothing was reported.
     pub(super) fn last_second(&self) -> Option<Slice> {
-        let since = self.recent.back()?.to_s - 1.0;
+        let since = self.recent.last()?.to_s - 1.0;
         // A slice that began a little earlier belongs to it, too.
         let mut slices = self.recent.iter().filter(|one| one.from_s > since - 0.1);
-        let mut second = slices.next().or(self.recent.back())?.clone();
+        let mut second = slices.next().or(self.recent.last())?.clone();
         slices.for_each(|next| second.merge(next));
         Some(second)
     }
@@ -123,11 +111,11 @@ mod tests {
                 ..Slice::default()
             });
         }
-        let whole: Vec<&Slice> = history.slices(true).collect();
+        let whole = history.slices(true);
         assert!((MOST_OF_WHOLE / 2..=MOST_OF_WHOLE).contains(&whole.len()));
         assert_eq!(whole.iter().map(|one| one.ok).sum::<u64>(), 20_000);
         assert!(whole.windows(2).all(|two| two[0].to_s == two[1].from_s));
-        let recent: Vec<&Slice> = history.slices(false).collect();
+        let recent = history.slices(false);
         assert!((150..=151).contains(&recent.len()), "{}", recent.len());
         let second = history.last_second().unwrap();
         assert!((0.9..1.2).contains(&second.seconds()) && second.ok == 5);

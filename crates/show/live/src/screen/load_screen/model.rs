@@ -7,19 +7,17 @@ use prony_model::{Outcome, Stage};
 
 use super::history::{History, Slice};
 use super::schedule::scheduled;
+use crate::screen::view;
 
-/// The load, as planned.
 #[derive(Clone, Debug, Default)]
 pub struct LoadOutline {
     /// `GET http://localhost:8080/`.
     pub title: String,
     /// `closed loop, 64 connections, 2 threads`.
     pub load: String,
-    /// How long the warm-up lasts.
     pub warmup: Duration,
     /// How long the load is measured; `None` if only `requests` ends it.
     pub duration: Option<Duration>,
-    /// How many requests end it.
     pub requests: Option<u64>,
     /// Whether its users go through a scenario, so that it has flows.
     pub has_flows: bool,
@@ -27,10 +25,8 @@ pub struct LoadOutline {
     pub schedule: Vec<Stage>,
 }
 
-/// Something that a load reports to its screen.
 #[derive(Clone, Debug)]
 pub enum LoadUpdate {
-    /// How far it has come.
     Progress(Box<Progress>),
     /// An agent that has sent nothing for a while, in words.
     Silent(Option<String>),
@@ -38,27 +34,20 @@ pub enum LoadUpdate {
     Server(ServerUse),
 }
 
-/// What the processes of a server use.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum ServerUse {
-    /// Its usage.
     Running {
         /// How many CPUs it was busy on since the last look, for instance 1.5.
         cpus: f64,
-        /// Its memory in bytes.
         memory_bytes: u64,
-        /// Its number of processes.
         processes: u32,
     },
     Ended,
 }
 
-/// What a load has reported so far.
 #[derive(Clone, Debug)]
 pub struct LoadModel {
-    /// The load, as planned.
     pub outline: LoadOutline,
-    /// The last report.
     pub last: Progress,
     pub(super) history: History,
     /// When the last ok response was seen, in seconds since the load's start.
@@ -69,8 +58,10 @@ pub struct LoadModel {
     pub(super) server: Option<ServerUse>,
 }
 
+/// What a frame shows of it.
+pub(super) type Look<'m> = view::Look<'m, LoadModel>;
+
 impl LoadModel {
-    /// A load before its first report.
     pub fn new(outline: LoadOutline) -> Self {
         let measuring_since_s = outline.warmup.is_zero().then_some(0.0);
         Self {
@@ -84,7 +75,6 @@ impl LoadModel {
         }
     }
 
-    /// Takes what a load reports.
     pub fn update(&mut self, update: LoadUpdate) {
         match update {
             LoadUpdate::Progress(progress) => self.progress(*progress),
@@ -135,19 +125,17 @@ impl LoadModel {
     /// How much of the load is over, from 0 to 1; `None` if nobody knows.
     pub fn share(&self, at: Duration) -> Option<f64> {
         let by_time = self.whole().map(|whole| at.as_secs_f64() / whole);
-        let done = self.last.ok + self.last.errors;
-        let by_count = self.outline.requests.map(|all| {
-            if self.is_warming_up() {
-                0.0
-            } else {
-                done as f64 / all.max(1) as f64
-            }
-        });
-        let share = match (by_time, by_count) {
-            (Some(time), Some(count)) => Some(time.max(count)),
-            (one, other) => one.or(other),
+        let done = if self.is_warming_up() {
+            0
+        } else {
+            self.last.ok + self.last.errors
         };
-        share.map(|share| share.clamp(0.0, 1.0))
+        let by_count = self
+            .outline
+            .requests
+            .map(|all| done as f64 / all.max(1) as f64);
+        let shares = [by_time, by_count].into_iter().flatten();
+        shares.reduce(f64::max).map(|share| share.clamp(0.0, 1.0))
     }
 
     /// How long the load takes in all, in seconds, if its duration ends it.
@@ -174,7 +162,6 @@ impl LoadModel {
         Some((left, is_estimate))
     }
 
-    /// The rate of ok responses since the warm-up, per second.
     pub(super) fn mean_rate(&self) -> f64 {
         let since = self.measuring_since_s.unwrap_or(0.0);
         per_second(self.last.ok as f64, self.last.at_s - since)
@@ -202,7 +189,6 @@ impl LoadModel {
         at_s - self.measuring_since_s.unwrap_or(planned)
     }
 
-    /// Errors by kind, the most frequent first.
     pub(super) fn errors(&self) -> Vec<(Outcome, u64)> {
         let kinds = self.last.outcomes.iter();
         let mut kinds: Vec<_> = kinds

@@ -1,25 +1,17 @@
 //! The rate over time, as bars; a line shows the scheduled rate where the bars do not reach it.
 
 use prony_present::number;
-use ratatui::Frame;
-use ratatui::layout::Rect;
-use ratatui::text::{Line, Span, Text};
+use ratatui::text::{Line, Span};
 
 use super::columns::TimeColumns;
 use super::heat_map::LABELS;
-use super::model::LoadModel;
-use crate::screen::style::Styles;
+use super::model::Look;
 
 const EIGHTHS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 
-pub(super) fn draw(
-    frame: &mut Frame<'_>,
-    area: Rect,
-    model: &LoadModel,
-    columns: &TimeColumns,
-    styles: &Styles,
-) {
-    let rows = usize::from(area.height);
+pub(super) fn bars<'a>(look: &Look<'_>, columns: &TimeColumns, height: u16) -> Vec<Line<'a>> {
+    let (model, styles) = (look.model, look.styles);
+    let rows = usize::from(height);
     let bars: Vec<(Option<f64>, Option<f64>)> = columns
         .columns
         .iter()
@@ -28,7 +20,7 @@ pub(super) fn draw(
     let all = bars.iter().flat_map(|(rate, due)| [*rate, *due]).flatten();
     let most = all.fold(0.0, f64::max);
     if most <= 0.0 {
-        return;
+        return Vec::new();
     }
     let mut lines = Vec::new();
     for row in (0..rows).rev() {
@@ -52,5 +44,5 @@ pub(super) fn draw(
         }
         lines.push(Line::from(spans));
     }
-    frame.render_widget(Text::from(lines), area);
+    lines
 }

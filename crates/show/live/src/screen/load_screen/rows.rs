@@ -1,115 +1,108 @@
-//! Which parts the screen shows, and where: the fewer lines it has, the fewer parts.
+//! The parts of the screen from top to bottom: the fewer lines it has, the fewer parts.
 
+use prony_present::terminal::cut;
+use ratatui::Frame;
 use ratatui::layout::Rect;
+use ratatui::text::{Line, Text};
 
-use super::figures;
-use super::model::LoadModel;
-use crate::screen::style::Styles;
+use super::columns::TimeColumns;
+use super::heat_map::{self, Density};
+use super::model::Look;
+use super::{figures, head, rate_chart};
 
-/// A part of the screen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Panel {
-    Title,
-    Load,
-    Progress,
-    /// An empty line.
-    Space,
-    Rate,
-    Flows,
-    Chart,
-    Percentiles,
-    Map,
-    Errors,
-    Generator,
-    Server,
-    Silent,
-    Keys,
-}
-
-/// The fewest lines of the map.
 const LEAST_MAP: u16 = 2;
 
-/// The parts with their areas, from top to bottom.
-pub(super) fn rows(model: &LoadModel, area: Rect) -> Vec<(Panel, Rect)> {
-    let height = area.height;
-    let lines_of_errors = |most: u16| {
-        let lines = figures::errors(model, usize::from(area.width), &Styles::new(false));
-        u16::try_from(lines.len()).unwrap_or(most).min(most)
-    };
-    let is_warned = figures::is_generator_busy(model);
-    let has_errors = model.last.errors > 0;
+pub(super) fn draw(
+    frame: &mut Frame<'_>,
+    look: &Look<'_>,
+    columns: &TimeColumns,
+    density: Density,
+) {
+    let (model, styles, area) = (look.model, look.styles, frame.area());
+    let (width, height) = (usize::from(area.width), area.height);
     let if_high = |least: u16, lines: u16| if height >= least { lines } else { 0 };
-    let wanted = [
-        (Panel::Title, 1),
-        (Panel::Load, if_high(14, 1)),
-        (Panel::Progress, if_high(5, 1)),
-        (Panel::Space, if_high(28, 1)),
-        (Panel::Rate, if_high(3, 1)),
-        (Panel::Flows, if_high(4, u16::from(model.outline.has_flows))),
+    let space = Text::default;
+    let load = cut(&model.outline.load, width);
+    let chart = if_high(20, 2) + if_high(28, 2) + if_high(36, 2);
+    let percentiles = if_high(6, 1) + if_high(16, 2);
+    let above: [(u16, Text<'_>); 10] = [
+        (1, head::title(look, width).into()),
+        (if_high(14, 1), Line::styled(load, styles.soft()).into()),
+        (if_high(5, 1), head::progress(look, area.width).into()),
+        (if_high(28, 1), space()),
+        (if_high(3, 1), figures::rate(look).into()),
         (
-            Panel::Chart,
-            match height {
-                ..20 => 0,
-                20..28 => 2,
-                28..36 => 4,
-                _ => 6,
+            if_high(4, model.outline.has_flows.into()),
+            figures::flows(look).into(),
+        ),
+        (chart, rate_chart::bars(look, columns, chart).into()),
+        (if_high(28, 1), space()),
+        (
+            percentiles,
+            match percentiles {
+                1 => figures::short_percentiles(model, width).into(),
+                _ => figures::percentiles(look).into(),
             },
         ),
-        (Panel::Space, if_high(28, 1)),
-        (
-            Panel::Percentiles,
-            match height {
-                ..6 => 0,
-                6..16 => 1,
-                _ => 3,
-            },
-        ),
-        (Panel::Space, if_high(32, 1)),
-        (Panel::Map, 0),
-        (
-            Panel::Errors,
-            match (height, has_errors) {
-                (..4, _) | (..12, false) => 0,
-                (..20, _) => 1,
-                (20..30, _) => lines_of_errors(2),
-                (_, _) => lines_of_errors(4),
-            },
-        ),
-        (Panel::Generator, if_high(if is_warned { 8 } else { 12 }, 1)),
-        (
-            Panel::Server,
-            if_high(16, u16::from(model.server.is_some())),
-        ),
-        (Panel::Silent, if_high(5, u16::from(model.silent.is_some()))),
-        (Panel::Keys, if_high(2, 1)),
+        (if_high(32, 1), space()),
     ];
-    let taken: u16 = wanted.iter().map(|(_, lines)| *lines).sum();
-    let left = height.saturating_sub(taken);
+    let errors = figures::errors(look, width);
+    let most_errors = match (height, model.last.errors) {
+        (..4, _) | (..12, 0) => 0,
+        (..20, _) => 1,
+        (20..30, _) => 2,
+        _ => 4,
+    };
+    let generator = if_high(
+        if figures::is_generator_busy(model) {
+            8
+        } else {
+            12
+        },
+        1,
+    );
+    let silent = model.silent.clone();
+    let below: [(u16, Text<'_>); 4] = [
+        (
+            most_errors.min(u16::try_from(errors.len()).unwrap_or(most_errors)),
+            errors.into(),
+        ),
+        (generator, figures::generator(look).into()),
+        (
+            if_high(16, model.server.is_some().into()),
+            figures::server(look).into(),
+        ),
+        (
+            if_high(5, silent.is_some().into()),
+            Line::styled(silent.unwrap_or_default(), styles.warning()).into(),
+        ),
+    ];
+    let keys = if_high(2, 1);
+    let taken: u16 = above.iter().chain(&below).map(|(lines, _)| lines).sum();
+    let left = height.saturating_sub(taken + keys);
     let map = if left < LEAST_MAP { 0 } else { left };
+    let map = (map, heat_map::lines(look, columns, density, map).into());
     let mut at = area.y;
-    let mut parts = Vec::new();
-    for (part, lines) in wanted {
-        let lines = match part {
-            Panel::Map => map,
-            // The keys are at the bottom.
-            Panel::Keys if lines > 0 => {
-                at = at.max(area.bottom().saturating_sub(1));
-                lines
-            }
-            _ => lines,
-        };
-        let lines = lines.min(area.bottom().saturating_sub(at));
-        if lines > 0 {
-            parts.push((
-                part,
-                Rect {
-                    y: at,
-                    height: lines,
-                    ..area
-                },
-            ));
-        }
-        at += lines;
+    let mut draw = |lines: u16, text: Text<'_>, from: u16| {
+        at = at.max(from);
+        let height = lines.min(area.bottom().saturating_sub(at));
+        frame.render_widget(
+            text,
+            Rect {
+                y: at,
+                height,
+                ..area
+            },
+        );
+        at += height;
+    };
+    for (lines, text) in above.into_iter().chain([map]).chain(below) {
+        draw(lines, text, area.y);
     }
-    parts
+    // The keys are at the bottom.
+    draw(
+        keys,
+        look.keys.clone().into(),
+        area.bottom().saturating_sub(1),
+    );
 }

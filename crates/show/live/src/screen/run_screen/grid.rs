@@ -5,15 +5,12 @@ use std::ops::Range;
 use prony_present::number::{self, NONE};
 use prony_present::terminal::cut;
 use prony_stats::Estimate;
-use ratatui::Frame;
-use ratatui::layout::Rect;
-use ratatui::text::{Line, Span, Text};
+use ratatui::text::{Line, Span};
 
 use super::interval_bar::{self, Axis};
-use super::model::{Cell, CellId, Column, FigureUnit, Readiness, RunModel};
+use super::model::{Cell, CellId, Column, FigureUnit, Look, Readiness, RunModel};
 use crate::screen::style::Styles;
 
-/// The lines above the servers.
 pub(super) const HEADING: u16 = 2;
 
 /// The columns of a figure and of its `±`, with a space after each.
@@ -28,29 +25,23 @@ const LONGEST_NAME: usize = 8;
 /// The width of a cell without room for its rounds: `12/12■`.
 const COMPACT: usize = 6;
 
-pub(super) fn draw(
-    frame: &mut Frame<'_>,
-    area: Rect,
-    model: &RunModel,
+/// The heading, and these servers.
+pub(super) fn lines<'a>(
+    look: &Look<'_>,
+    width: u16,
     selected: usize,
     rows: Range<usize>,
-    styles: &Styles,
-) {
-    let shape = Shape::of(model, usize::from(area.width), selected);
-    let figures = (0..model.servers.len()).filter_map(|server| figure(model, server, selected));
-    let axis = Axis::of(figures);
-    let mut lines = heading(model, &shape, selected, axis, styles);
-    for server in rows {
-        lines.push(row(model, &shape, server, selected, axis, styles));
-    }
-    frame.render_widget(Text::from(lines), area);
+) -> Vec<Line<'a>> {
+    let grid = Grid::of(look, width.into(), selected);
+    let heading = grid.heading().into_iter();
+    heading.chain(rows.map(|server| grid.row(server))).collect()
 }
 
 /// The columns of a server's name, with a space after it.
-pub(super) fn name_width(model: &RunModel, width: u16) -> usize {
+pub(super) fn name_width(model: &RunModel, width: usize) -> usize {
     let ids = model.servers.iter().map(|one| one.id.chars().count());
     let longest = ids.max().unwrap_or(0).max("server".len());
-    longest.min((usize::from(width) / 4).max(8))
+    longest.min((width / 4).max(8))
 }
 
 /// The text in exactly this many columns: cut with `…`, or padded.
@@ -58,8 +49,12 @@ pub(super) fn padded(text: &str, width: usize) -> String {
     format!("{:<width$}", cut(text, width))
 }
 
-/// How the grid uses the width that it has.
-struct Shape {
+/// What the grid shows, and how it uses the width that it has.
+struct Grid<'m> {
+    model: &'m RunModel,
+    styles: Styles,
+    selected: usize,
+    axis: Axis,
     names: usize,
     columns: Vec<ShownColumn>,
     /// Whether there is room for a symbol for each round.
@@ -73,11 +68,12 @@ struct ShownColumn {
     width: usize,
 }
 
-impl Shape {
-    fn of(model: &RunModel, width: usize, selected: usize) -> Self {
-        let names = name_width(model, u16::try_from(width).unwrap_or(u16::MAX));
-        let beside = names + 2 + FIGURE + PRECISION + LEAST_BAR;
-        let room = width.saturating_sub(beside);
+impl<'m> Grid<'m> {
+    fn of(look: &Look<'m>, width: usize, selected: usize) -> Self {
+        let model = look.model;
+        let names = name_width(model, width);
+        let beside = names + 2 + FIGURE + PRECISION;
+        let room = width.saturating_sub(beside + LEAST_BAR);
         let widths = |compact: bool| -> Vec<usize> {
             let columns = model.columns.iter().enumerate();
             let width = |(at, column)| column_width(model, at, column, compact);
@@ -89,13 +85,116 @@ impl Shape {
         let widths = if has_rounds { in_full } else { widths(true) };
         let columns = shown(&widths, room, selected);
         let used: usize = columns.iter().map(|column| column.width + 1).sum();
-        let rest = width.saturating_sub(names + 2 + used + FIGURE + PRECISION);
+        let servers = 0..model.servers.len();
         Self {
+            model,
+            styles: look.styles,
+            selected,
+            axis: Axis::of(servers.filter_map(|server| figure(model, server, selected))),
             names,
             columns,
             has_rounds,
-            bar: rest.min(LONGEST_BAR),
+            bar: width.saturating_sub(beside + used).min(LONGEST_BAR),
         }
+    }
+
+    fn heading<'a>(&self) -> [Line<'a>; 2] {
+        let styles = self.styles;
+        // How many columns there is no room for.
+        let hidden = match self.model.columns.len() - self.columns.len() {
+            0 => String::new(),
+            count => format!("+{count} (tab)"),
+        };
+        let [mut top, mut below] = ["server", &hidden].map(|text| {
+            vec![Span::styled(
+                format!("{}  ", padded(text, self.names)),
+                styles.soft(),
+            )]
+        });
+        for &ShownColumn { index, width } in &self.columns {
+            let (style, mark) = if index == self.selected {
+                (styles.selected(), "▲")
+            } else {
+                (styles.soft(), "")
+            };
+            let name = cut(&self.model.columns[index].workload, width);
+            let gap = " ".repeat(width + 1 - name.chars().count());
+            top.extend([Span::styled(name, style), Span::raw(gap)]);
+            below.push(Span::raw(format!("{mark:<width$} ")));
+        }
+        if let Some(column) = self.model.columns.get(self.selected) {
+            top.push(Span::styled(column.workload.clone(), styles.strong()));
+            let rest = format!(", {}: {}", column.load, unit(column.unit));
+            top.push(Span::styled(rest, styles.soft()));
+            let end = self.axis.end().map(|end| figure_text(column.unit, end));
+            let end = end.unwrap_or_default();
+            let width = self.bar.saturating_sub(1);
+            let head = format!("{:<FIGURE$}{:<PRECISION$}0{end:>width$}", "median", "95 %");
+            below.push(Span::styled(head, styles.soft()));
+        }
+        [Line::from(top), Line::from(below)]
+    }
+
+    fn row<'a>(&self, server: usize) -> Line<'a> {
+        let (model, styles) = (self.model, self.styles);
+        let running = model.running();
+        let runs = running.is_some_and(|(cell, _)| cell.server == server);
+        let id = padded(&model.servers[server].id, self.names);
+        let mut spans = if runs {
+            vec![
+                Span::styled(id, styles.strong()),
+                Span::styled("▶ ", styles.accent()),
+            ]
+        } else {
+            vec![Span::raw(id), Span::raw("  ")]
+        };
+        let cell = |column| model.cells.get(&CellId { server, column });
+        for &ShownColumn { index, width } in &self.columns {
+            match cell(index) {
+                Some(cell) if self.has_rounds => strip(&mut spans, cell, width, styles),
+                Some(cell) => compact(&mut spans, cell, width, styles),
+                None => spans.push(Span::styled(format!("{NONE:<width$}"), styles.soft())),
+            }
+            spans.push(Span::raw(" "));
+        }
+        match (cell(self.selected), model.columns.get(self.selected)) {
+            (None, _) => {
+                let why = match &model.servers[server].readiness {
+                    Readiness::Failed(_) => "FAILED, see the log",
+                    Readiness::Skipped(_) => "SKIPPED, see the log",
+                    Readiness::Wrong(_) => "WRONG responses, see the log",
+                    _ => "",
+                };
+                spans.push(Span::styled(why, styles.soft()));
+            }
+            (Some(cell), Some(column)) => {
+                let figure = cell.figure.iter();
+                spans.extend(figure.flat_map(|figure| self.figure(*figure, column.unit)));
+            }
+            _ => {}
+        }
+        Line::from(spans)
+    }
+
+    /// A figure, its precision and its bar.
+    fn figure<'a>(&self, figure: Estimate, unit: FigureUnit) -> Vec<Span<'a>> {
+        let precision = match figure.half_width_share() {
+            Some(half) if half > 9.99 => "± > 999 %".to_owned(),
+            Some(half) => format!("±{}", number::share(half)),
+            None => "1 round".to_owned(),
+        };
+        let text = figure_text(unit, figure.median);
+        let mut spans = vec![
+            Span::raw(format!("{text:<FIGURE$}")),
+            Span::raw(padded(&precision, PRECISION)),
+        ];
+        spans.extend(interval_bar::spans(
+            figure,
+            self.axis,
+            self.bar,
+            self.styles,
+        ));
+        spans
     }
 }
 
@@ -137,52 +236,6 @@ fn shown(widths: &[usize], room: usize, selected: usize) -> Vec<ShownColumn> {
     (from..to).map(shown).collect()
 }
 
-fn heading<'a>(
-    model: &RunModel,
-    shape: &Shape,
-    selected: usize,
-    axis: Axis,
-    styles: &Styles,
-) -> Vec<Line<'a>> {
-    let name = |text: &str| Span::styled(format!("{}  ", padded(text, shape.names)), styles.soft());
-    let (mut top, mut below) = (vec![name("server")], vec![name(&hidden(model, shape))]);
-    for &ShownColumn { index, width } in &shape.columns {
-        let column = &model.columns[index];
-        let style = if index == selected {
-            styles.selected()
-        } else {
-            styles.soft()
-        };
-        let text = padded(&column.workload, width);
-        let text_width = text.trim_end().to_owned();
-        let gap = " ".repeat(width + 1 - text_width.chars().count());
-        top.push(Span::styled(text_width, style));
-        top.push(Span::raw(gap));
-        let mark = if index == selected { "▲" } else { "" };
-        below.push(Span::raw(format!("{mark:<width$} ")));
-    }
-    if let Some(column) = model.columns.get(selected) {
-        top.push(Span::styled(column.workload.clone(), styles.strong()));
-        let rest = format!(", {}: {}", column.load, unit(column.unit));
-        top.push(Span::styled(rest, styles.soft()));
-        let head = format!("{:<FIGURE$}{:<PRECISION$}", "median", "95 %");
-        below.push(Span::styled(head, styles.soft()));
-        let end = axis.end().map(|end| figure_text(column.unit, end));
-        let end = end.unwrap_or_default();
-        let width = shape.bar.saturating_sub(1);
-        below.push(Span::styled(format!("0{end:>width$}"), styles.soft()));
-    }
-    vec![Line::from(top), Line::from(below)]
-}
-
-/// How many columns there is no room for.
-fn hidden(model: &RunModel, shape: &Shape) -> String {
-    match model.columns.len() - shape.columns.len() {
-        0 => String::new(),
-        count => format!("+{count} (tab)"),
-    }
-}
-
 fn unit(unit: FigureUnit) -> &'static str {
     match unit {
         FigureUnit::RequestsPerSecond => "req/s",
@@ -204,65 +257,7 @@ fn figure(model: &RunModel, server: usize, column: usize) -> Option<Estimate> {
     model.cells.get(&CellId { server, column })?.figure
 }
 
-fn row<'a>(
-    model: &RunModel,
-    shape: &Shape,
-    server: usize,
-    selected: usize,
-    axis: Axis,
-    styles: &Styles,
-) -> Line<'a> {
-    let running = model.running();
-    let runs = running.is_some_and(|(cell, _)| cell.server == server);
-    let id = padded(&model.servers[server].id, shape.names);
-    let style = if runs {
-        styles.strong()
-    } else {
-        Default::default()
-    };
-    let mark = if runs { "▶ " } else { "  " };
-    let mut spans = vec![Span::styled(id, style), Span::styled(mark, styles.accent())];
-    for &ShownColumn { index, width } in &shape.columns {
-        let id = CellId {
-            server,
-            column: index,
-        };
-        match model.cells.get(&id) {
-            Some(cell) if shape.has_rounds => strip(&mut spans, cell, width, styles),
-            Some(cell) => compact(&mut spans, cell, width, styles),
-            None => spans.push(Span::styled(format!("{NONE:<width$}"), styles.soft())),
-        }
-        spans.push(Span::raw(" "));
-    }
-    let word = match &model.servers[server].readiness {
-        Readiness::Failed(_) => "FAILED, see the log",
-        Readiness::Skipped(_) => "SKIPPED, see the log",
-        Readiness::Wrong(_) => "WRONG responses, see the log",
-        _ => "",
-    };
-    let column = model.columns.get(selected);
-    let shown = CellId {
-        server,
-        column: selected,
-    };
-    if !model.cells.contains_key(&shown) {
-        spans.push(Span::styled(word, styles.soft()));
-    } else if let (Some(figure), Some(column)) = (figure(model, server, selected), column) {
-        let precision = match figure.half_width_share() {
-            Some(half) if half > 9.99 => "± > 999 %".to_owned(),
-            Some(half) => format!("±{}", number::share(half)),
-            None => "1 round".to_owned(),
-        };
-        let text = figure_text(column.unit, figure.median);
-        spans.push(Span::raw(format!("{text:<FIGURE$}")));
-        spans.push(Span::raw(padded(&precision, PRECISION)));
-        spans.extend(interval_bar::spans(figure, axis, shape.bar, styles));
-    }
-    Line::from(spans)
-}
-
-/// A symbol for each round.
-fn strip(spans: &mut Vec<Span<'_>>, cell: &Cell, width: usize, styles: &Styles) {
+fn strip(spans: &mut Vec<Span<'_>>, cell: &Cell, width: usize, styles: Styles) {
     for state in cell.rounds.values() {
         let (symbol, style) = styles.round(*state);
         spans.push(Span::styled(symbol.to_string(), style));
@@ -272,7 +267,7 @@ fn strip(spans: &mut Vec<Span<'_>>, cell: &Cell, width: usize, styles: &Styles) 
 }
 
 /// `12/12■`.
-fn compact(spans: &mut Vec<Span<'_>>, cell: &Cell, width: usize, styles: &Styles) {
+fn compact(spans: &mut Vec<Span<'_>>, cell: &Cell, width: usize, styles: Styles) {
     let (symbol, style) = styles.round(cell.summary());
     let count = format!("{}/{}", cell.over(), cell.rounds.len());
     let rest = width.saturating_sub(count.chars().count() + 1);

@@ -3,15 +3,14 @@
 use std::time::Duration;
 
 use prony_present::number::{self, minutes};
-use prony_present::words::{Joined, non_empty, plural};
+use prony_present::words::{Joined, plural};
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
-use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::model::{FigureUnit, Left, Now, Readiness, RunModel};
+use super::model::{FigureUnit, Left, Look, Now, Readiness, RunModel};
 use crate::screen::style::Styles;
-use crate::screen::view::{self, at_right};
+use crate::screen::view;
 
 /// How many lines it has.
 pub(super) const HEIGHT: u16 = 4;
@@ -19,13 +18,8 @@ pub(super) const HEIGHT: u16 = 4;
 /// From this width on the plan is shown beside the title.
 const WIDE: u16 = 100;
 
-pub(super) fn draw(
-    frame: &mut Frame<'_>,
-    area: Rect,
-    model: &RunModel,
-    at: Duration,
-    styles: &Styles,
-) {
+pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, look: &Look<'_>) {
+    let (model, styles, at) = (look.model, look.styles, look.at);
     let [title, bar, now, _] = Layout::vertical([Constraint::Length(1); 4]).areas(area);
     let left = at_right(frame, title, times(model, at));
     let mut heading = vec![Span::styled(model.title.clone(), styles.strong())];
@@ -37,20 +31,28 @@ pub(super) fn draw(
     frame.render_widget(what_runs(model, at, styles), now);
 }
 
+/// Draws words at the right, and returns the area that is left beside them.
+fn at_right(frame: &mut Frame<'_>, area: Rect, text: String) -> Rect {
+    let width = u16::try_from(text.chars().count()).unwrap_or(u16::MAX);
+    let sides = Layout::horizontal([Constraint::Fill(1), Constraint::Length(width)]).spacing(1);
+    let [left, right] = sides.areas(area);
+    frame.render_widget(Line::from(text), right);
+    left
+}
+
 /// `elapsed 1 min 05 s, left 3 min 10 s`.
 fn times(model: &RunModel, at: Duration) -> String {
     let elapsed = format!("elapsed {}", minutes(at));
     let left = match model.left(at) {
         None => return elapsed,
-        Some(Left::About(left)) => minutes(left),
-        Some(Left::Between(least, most)) if least >= most => minutes(most),
-        Some(Left::Between(least, most)) => format!("{} to {}", minutes(least), minutes(most)),
+        Some(Left { least, most }) if least >= most => minutes(most),
+        Some(Left { least, most }) => format!("{} to {}", minutes(least), minutes(most)),
     };
     format!("{elapsed}, left {left}")
 }
 
 /// A bar with the round, the trials and what was noisy.
-fn progress<'a>(model: &RunModel, width: u16, styles: &Styles) -> Line<'a> {
+fn progress<'a>(model: &RunModel, width: u16, styles: Styles) -> Line<'a> {
     if !model.is_planned {
         let is_ready = |readiness: &Readiness| {
             !matches!(readiness, Readiness::Waiting | Readiness::Preparing(_))
@@ -78,7 +80,7 @@ fn progress<'a>(model: &RunModel, width: u16, styles: &Styles) -> Line<'a> {
 }
 
 /// `▶ go-nethttp × hello, round 2: 45.3 k req/s, p99 3.40 ms`.
-fn what_runs<'a>(model: &RunModel, at: Duration, styles: &Styles) -> Line<'a> {
+fn what_runs<'a>(model: &RunModel, at: Duration, styles: Styles) -> Line<'a> {
     let text = match (model.running(), &model.now) {
         (_, Some(Now::Explaining { what, .. })) => what.clone(),
         (Some((cell, round)), now) => {
@@ -88,16 +90,13 @@ fn what_runs<'a>(model: &RunModel, at: Duration, styles: &Styles) -> Line<'a> {
             format!("{named}, round {round}{}", now.unwrap_or_default())
         }
         (None, _) if model.is_planned => "between two rounds".to_owned(),
-        (None, _) => match in_preparation(model, at) {
-            Some(text) => text,
-            None => return Line::default(),
-        },
+        (None, _) => in_preparation(model, at),
     };
+    if text.is_empty() {
+        return Line::default();
+    }
     let style = styles.accent().patch(styles.strong());
-    Line::from(vec![
-        Span::styled("▶ ", style),
-        Span::styled(text, Style::new()),
-    ])
+    Line::from(vec![Span::styled("▶ ", style), Span::raw(text)])
 }
 
 fn now_text(now: &Now, unit: Option<FigureUnit>) -> String {
@@ -141,7 +140,7 @@ fn now_text(now: &Now, unit: Option<FigureUnit>) -> String {
 }
 
 /// `building go-nethttp (12 s), java-jdk (3 s)`.
-fn in_preparation(model: &RunModel, at: Duration) -> Option<String> {
+fn in_preparation(model: &RunModel, at: Duration) -> String {
     let busy = model.servers.iter().filter_map(|one| {
         let step = match &one.readiness {
             Readiness::Preparing(step) => step.as_str(),
@@ -151,5 +150,5 @@ fn in_preparation(model: &RunModel, at: Duration) -> Option<String> {
         let time = minutes(at.saturating_sub(one.since));
         Some(format!("{}: {step}, {time}", one.id))
     });
-    non_empty(busy.joined("; "))
+    busy.joined("; ")
 }

@@ -22,7 +22,6 @@ impl Axis {
         Self((median > 0.0).then(|| high.clamp(median, median * BEYOND)))
     }
 
-    /// Where it ends.
     pub(super) fn end(self) -> Option<f64> {
         self.0
     }
@@ -37,12 +36,11 @@ impl Axis {
     }
 }
 
-/// The bar in `width` columns.
 pub(super) fn spans<'a>(
     figure: Estimate,
     axis: Axis,
     width: usize,
-    styles: &Styles,
+    styles: Styles,
 ) -> Vec<Span<'a>> {
     let Some(middle) = axis.column(figure.median, width) else {
         return Vec::new();
@@ -73,7 +71,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn drawn(figure: Estimate, axis: Axis, width: usize) -> String {
-        let spans = spans(figure, axis, width, &Styles::new(false));
+        let spans = spans(figure, axis, width, Styles::new(false));
         spans.iter().map(|span| span.content.as_ref()).collect()
     }
 

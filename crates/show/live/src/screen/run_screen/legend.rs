@@ -6,7 +6,7 @@ use super::model::RoundState;
 use crate::screen::style::Styles;
 
 /// `· pending  ▶ runs  ■ measured …`.
-pub(super) fn line<'a>(styles: &Styles) -> Line<'a> {
+pub(super) fn line<'a>(styles: Styles) -> Line<'a> {
     let mut spans = Vec::new();
     for (state, word) in [
         (RoundState::Pending, "pending"),

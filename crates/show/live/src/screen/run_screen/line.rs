@@ -39,8 +39,8 @@ impl RunModel {
     pub fn time_left(&self, at: Duration) -> String {
         match self.left(at) {
             None => String::new(),
-            Some(Left::About(left)) => minutes(left),
-            Some(Left::Between(_, most)) => format!("up to {}", minutes(most)),
+            Some(Left { least, most }) if least >= most => minutes(most),
+            Some(Left { most, .. }) => format!("up to {}", minutes(most)),
         }
     }
 

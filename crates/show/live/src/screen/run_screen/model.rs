@@ -5,30 +5,23 @@ use std::time::Duration;
 
 use prony_stats::Estimate;
 
-/// The most lines of the log to remember.
+use crate::screen::view;
+
 const MOST_NOTES: usize = 200;
 
-/// Everything that is shown of a run.
 #[derive(Clone, Debug, Default)]
 pub struct RunModel {
-    /// The suite's title.
     pub title: String,
     /// What is measured how often: `9 servers, 3 workloads, 6 rounds`.
     pub plan: String,
-    /// The servers, in the order of the suite.
     pub servers: Vec<ServerState>,
-    /// The workloads with their loads.
     pub columns: Vec<Column>,
-    /// Whether the trials are planned.
     pub is_planned: bool,
-    /// The cells of the plan.
     pub(super) cells: BTreeMap<CellId, Cell>,
     pub now: Option<Now>,
-    /// The column of the latest trial.
     pub(super) running_column: usize,
     /// The latest notes, newest first, each with its time.
-    pub(super) notes: VecDeque<(Duration, RunNote)>,
-    /// How many attempts there are.
+    pub(super) notes: VecDeque<(Duration, RunNoteKind, String)>,
     pub attempts: AttemptCounts,
     /// How much of the expected time is over, from 0 to 1.
     pub share: f64,
@@ -43,26 +36,19 @@ pub struct RunModel {
 /// The place of a server in a column of the plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CellId {
-    /// The index of the server.
     pub server: usize,
-    /// The index of the column.
     pub column: usize,
 }
 
-/// How many attempts at trials there are.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AttemptCounts {
-    /// Those that are over.
     pub done: u64,
     /// Those that are over or still to come.
     pub expected: u64,
-    /// Those that were noisy.
     pub noisy: u64,
-    /// Those that are re-run.
     pub re_run: u64,
 }
 
-/// A server while it is prepared.
 #[derive(Clone, Debug)]
 pub struct ServerState {
     pub id: String,
@@ -74,15 +60,12 @@ pub struct ServerState {
 /// How far a server is from being measured.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Readiness {
-    /// Nothing has happened yet.
     Waiting,
     /// Prony is installing its toolchain or building it, as these words say.
     Preparing(String),
     /// It is built; the text has its version and how long that took.
     Prepared(String),
-    /// Its responses are being checked.
     Verifying,
-    /// Its responses were right.
     Verified,
     /// Some of its responses were wrong; those workloads are not measured.
     Wrong(String),
@@ -95,26 +78,17 @@ pub enum Readiness {
 /// A workload under one load.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Column {
-    /// The workload's id.
     pub workload: String,
     /// The load in a few words: `64 connections`.
     pub load: String,
-    /// What the figures are.
     pub unit: FigureUnit,
-    /// In how many rounds it is measured; `None` if rounds are added as needed.
-    pub rounds: Option<u32>,
 }
 
-/// The unit of a headline figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FigureUnit {
-    /// Ok requests per second; more is better.
     RequestsPerSecond,
-    /// Ok flows per second; more is better.
     FlowsPerSecond,
-    /// The median latency in nanoseconds; less is better.
     MedianLatency,
-    /// User-space instructions per request; less is better.
     Instructions,
 }
 
@@ -125,12 +99,9 @@ pub(super) struct Cell {
     pub(super) figure: Option<Estimate>,
 }
 
-/// The state of one trial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RoundState {
-    /// It is planned.
     Pending,
-    /// It was measured.
     Done,
     /// It was measured, but the machine disturbed it, and it is not re-run.
     Noisy,
@@ -138,73 +109,60 @@ pub enum RoundState {
     ReRun,
     /// It has no figures.
     Failed,
-    /// It runs.
     Running,
 }
 
-/// What runs now.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Now {
     /// A trial's server starts or stops.
     Starting,
     /// A server is warmed up, for this long so far, of at most the time beside it.
-    WarmingUp {
-        /// The time so far.
-        so_far: Duration,
-        limit: Duration,
-    },
-    /// A load runs.
+    WarmingUp { so_far: Duration, limit: Duration },
     Loading {
-        /// Whether it is still the load's own warm-up.
         is_warm_up: bool,
         /// Ok responses per second, of the last fraction of a second; `None` at first.
         rate_per_s: Option<f64>,
         /// The 99th percentile so far, in nanoseconds.
         p99_ns: u64,
-        /// Requests that ended in an error so far.
         errors: u64,
     },
     /// After the trials: a server is explained.
     Explaining {
         /// What Prony does: `explaining go-nethttp × hello: round 2 of 5`.
         what: String,
-        /// How many steps of all servers are over.
         done: usize,
-        /// How many there are.
         steps: usize,
     },
 }
 
-/// How long the run still takes.
+/// How long the run still takes. If that depends on the figures, it is at least the one and at most the other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Left {
-    /// About this long.
-    About(Duration),
-    /// It depends on the figures: at least the first, at most the second.
-    Between(Duration, Duration),
+pub struct Left {
+    pub least: Duration,
+    pub most: Duration,
 }
 
-/// A line of the log.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct RunNote {
-    /// What it is about.
-    pub(crate) kind: RunNoteKind,
-    /// The text, without its kind.
-    pub(crate) text: String,
+impl Left {
+    pub fn about(time: Duration) -> Self {
+        Self {
+            least: time,
+            most: time,
+        }
+    }
 }
 
-/// What a line of the log is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RunNoteKind {
-    /// Something went as planned.
     Plain,
     /// The machine disturbed a trial.
     Noisy,
     /// A server takes long to warm up.
     WarmUp,
-    /// Something failed or is wrong.
     Failed,
 }
+
+/// What a frame shows of it.
+pub(super) type Look<'m> = view::Look<'m, RunModel>;
 
 impl RunModel {
     /// A run of these servers, of which nothing has happened yet.
@@ -241,14 +199,12 @@ impl RunModel {
         }
     }
 
-    /// One more trial will run.
     pub fn expect(&mut self, id: CellId, round: u32) {
         let rounds = &mut self.cell(id).rounds;
         rounds.entry(round).or_insert(RoundState::Pending);
         self.attempts.expected += 1;
     }
 
-    /// A trial begins.
     pub fn begin(&mut self, id: CellId, round: u32) {
         self.cell(id).rounds.insert(round, RoundState::Running);
         self.running_column = id.column;
@@ -297,8 +253,7 @@ impl RunModel {
 
     /// Something noteworthy happened.
     pub fn note(&mut self, kind: RunNoteKind, text: &str, at: Duration) {
-        let text = text.to_owned();
-        self.notes.push_front((at, RunNote { kind, text }));
+        self.notes.push_front((at, kind, text.to_owned()));
         self.notes.truncate(MOST_NOTES);
     }
 
@@ -306,9 +261,9 @@ impl RunModel {
     pub(super) fn left(&self, at: Duration) -> Option<Left> {
         let (left, since) = self.left?;
         let less = |left: Duration| left.saturating_sub(at.saturating_sub(since));
-        Some(match left {
-            Left::About(left) => Left::About(less(left)),
-            Left::Between(least, most) => Left::Between(less(least), less(most)),
+        Some(Left {
+            least: less(left.least),
+            most: less(left.most),
         })
     }
 }
@@ -316,13 +271,11 @@ impl RunModel {
 impl Cell {
     /// How many rounds are over, re-runs excepted.
     pub(super) fn over(&self) -> usize {
-        let is_over = |state: &&RoundState| {
-            matches!(
-                state,
-                RoundState::Done | RoundState::Noisy | RoundState::Failed
-            )
-        };
-        self.rounds.values().filter(is_over).count()
+        let over = [RoundState::Done, RoundState::Noisy, RoundState::Failed];
+        self.rounds
+            .values()
+            .filter(|state| over.contains(state))
+            .count()
     }
 
     /// The state that a cell without room for its rounds shows: what runs, or else the worst, or else done.

@@ -4,39 +4,27 @@ use std::ops::Range;
 use std::time::Duration;
 
 use prony_present::number::minutes;
-use ratatui::Frame;
-use ratatui::layout::Rect;
-use ratatui::text::{Line, Span, Text};
+use ratatui::text::{Line, Span};
 
 use super::grid::{name_width, padded};
-use super::model::{Readiness, RunModel, ServerState};
-use crate::screen::style::Styles;
+use super::model::{Look, Readiness, ServerState};
 
-/// The lines above the servers.
 pub(super) const HEADING: u16 = 1;
 
-pub(super) fn draw(
-    frame: &mut Frame<'_>,
-    area: Rect,
-    model: &RunModel,
-    rows: Range<usize>,
-    at: Duration,
-    styles: &Styles,
-) {
-    let names = name_width(model, area.width);
-    let mut lines = vec![Line::styled(
-        format!("{} state", padded("server", names)),
-        styles.soft(),
-    )];
+pub(super) fn lines<'a>(look: &Look<'_>, width: u16, rows: Range<usize>) -> Vec<Line<'a>> {
+    let (model, styles) = (look.model, look.styles);
+    let names = name_width(model, width.into());
+    let heading = format!("{} state", padded("server", names));
+    let mut lines = vec![Line::styled(heading, styles.soft())];
     for server in &model.servers[rows] {
         let (symbol, style) = styles.readiness(&server.readiness);
         lines.push(Line::from(vec![
             Span::raw(format!("{} ", padded(&server.id, names))),
             Span::styled(format!("{symbol} "), style),
-            Span::raw(state(server, at)),
+            Span::raw(state(server, look.at)),
         ]));
     }
-    frame.render_widget(Text::from(lines), area);
+    lines
 }
 
 fn state(server: &ServerState, at: Duration) -> String {

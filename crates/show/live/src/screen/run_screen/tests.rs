@@ -28,7 +28,6 @@ fn columns() -> Vec<Column> {
         workload: workload.into(),
         load: "64 connections".into(),
         unit,
-        rounds: Some(6),
     };
     columns.map(column).into()
 }
@@ -94,7 +93,7 @@ fn first_round() -> RunModel {
         limit: seconds(20),
     });
     model.share = 0.02;
-    model.left = Some((Left::About(seconds(130)), seconds(23)));
+    model.left = Some((Left::about(seconds(130)), seconds(23)));
     model.round = "round 1 of 6".into();
     model
 }
@@ -150,7 +149,7 @@ fn mid_run() -> RunModel {
     });
     model.attempts = counts(25, 54, 3);
     model.share = 0.55;
-    model.left = Some((Left::About(seconds(75)), seconds(101)));
+    model.left = Some((Left::about(seconds(75)), seconds(101)));
     model.round = "round 4 of 6".into();
     model
 }
@@ -166,7 +165,13 @@ fn at_the_end() -> RunModel {
     }
     model.attempts = counts(96, 96, 4);
     model.share = 1.0;
-    model.left = Some((Left::Between(seconds(0), seconds(250)), seconds(300)));
+    model.left = Some((
+        Left {
+            least: seconds(0),
+            most: seconds(250),
+        },
+        seconds(300),
+    ));
     model.round = "round 12".into();
     model.precision = "±2.8 % so far, target ±3 %".into();
     model
@@ -218,7 +223,7 @@ fn the_line_says_what_runs() {
         done: 3,
         steps: 12,
     });
-    end.left = Some((Left::About(seconds(20)), seconds(301)));
+    end.left = Some((Left::about(seconds(20)), seconds(301)));
     let explained = "explaining go-nethttp × hello: round 2 of 5";
     assert_eq!(
         line(end.clone(), 301),

@@ -1,8 +1,8 @@
-//! The messages of OTLP's metrics, as far as Prony needs them. Names and numbers are those of `opentelemetry-proto` 1.x.
+//! The messages of OTLP's metrics, as far as Prony needs them; of a `oneof`, one field is set. Names and numbers are those of `opentelemetry-proto` 1.x.
 //!
 //! The crate `opentelemetry-proto` would bring OpenTelemetry's SDK with it. Tests read what is written here with its types.
 
-use prost::{Message, Oneof};
+use prost::Message;
 
 /// `AGGREGATION_TEMPORALITY_CUMULATIVE`: points count from the start of the load.
 pub(super) const CUMULATIVE: i32 = 2;
@@ -57,7 +57,6 @@ pub(super) struct InstrumentationScope {
     pub(super) version: String,
 }
 
-/// `Metric`.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct OneMetric {
     #[prost(string, tag = "1")]
@@ -66,18 +65,12 @@ pub(super) struct OneMetric {
     pub(super) description: String,
     #[prost(string, tag = "3")]
     pub(super) unit: String,
-    #[prost(oneof = "Data", tags = "5, 7, 9")]
-    pub(super) data: Option<Data>,
-}
-
-#[derive(Clone, PartialEq, Oneof)]
-pub(super) enum Data {
-    #[prost(message, tag = "5")]
-    Gauge(Gauge),
-    #[prost(message, tag = "7")]
-    Sum(Sum),
-    #[prost(message, tag = "9")]
-    Histogram(Histograms),
+    #[prost(message, optional, tag = "5")]
+    pub(super) gauge: Option<Gauge>,
+    #[prost(message, optional, tag = "7")]
+    pub(super) sum: Option<Sum>,
+    #[prost(message, optional, tag = "9")]
+    pub(super) histogram: Option<Histograms>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -96,7 +89,6 @@ pub(super) struct Sum {
     pub(super) is_monotonic: bool,
 }
 
-/// `Histogram`.
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct Histograms {
     #[prost(message, repeated, tag = "1")]
@@ -113,16 +105,10 @@ pub(super) struct NumberDataPoint {
     pub(super) start_time_unix_nano: u64,
     #[prost(fixed64, tag = "3")]
     pub(super) time_unix_nano: u64,
-    #[prost(oneof = "NumberValue", tags = "4, 6")]
-    pub(super) value: Option<NumberValue>,
-}
-
-#[derive(Clone, PartialEq, Oneof)]
-pub(super) enum NumberValue {
-    #[prost(double, tag = "4")]
-    Double(f64),
-    #[prost(sfixed64, tag = "6")]
-    Int(i64),
+    #[prost(double, optional, tag = "4")]
+    pub(super) as_double: Option<f64>,
+    #[prost(sfixed64, optional, tag = "6")]
+    pub(super) as_int: Option<i64>,
 }
 
 #[derive(Clone, PartialEq, Message)]
@@ -153,13 +139,7 @@ pub(super) struct KeyValue {
 
 #[derive(Clone, PartialEq, Message)]
 pub(super) struct AnyValue {
-    #[prost(oneof = "Text", tags = "1")]
-    pub(super) value: Option<Text>,
-}
-
-/// The only kind of value that Prony's attributes have.
-#[derive(Clone, PartialEq, Oneof)]
-pub(super) enum Text {
-    #[prost(string, tag = "1")]
-    String(String),
+    /// The only kind of value that Prony's attributes have.
+    #[prost(string, optional, tag = "1")]
+    pub(super) string_value: Option<String>,
 }

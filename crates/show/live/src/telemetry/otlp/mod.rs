@@ -7,17 +7,16 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use prost::Message;
 
 use self::messages::{
-    AnyValue, CUMULATIVE, Data, ExportMetricsServiceRequest, ExportMetricsServiceResponse, Gauge,
-    HistogramDataPoint, Histograms, InstrumentationScope, KeyValue, NumberDataPoint, NumberValue,
-    OneMetric, Resource, ResourceMetrics, ScopeMetrics, Sum, Text,
+    AnyValue, CUMULATIVE, ExportMetricsServiceRequest, ExportMetricsServiceResponse, Gauge,
+    HistogramDataPoint, Histograms, InstrumentationScope, KeyValue, NumberDataPoint, OneMetric,
+    Resource, ResourceMetrics, ScopeMetrics, Sum,
 };
 use crate::telemetry::figures::Figures;
 use crate::telemetry::load_resource::LoadResource;
-use crate::telemetry::metrics::{self, Histogram, Labels, Metric, Points};
+use crate::telemetry::metrics::{self, Histogram, Label, Metric, Points};
 
 /// What follows the URL of a receiver.
 pub const PATH: &str = "/v1/metrics";
-/// The `Content-Type` field of a push.
 pub const CONTENT_TYPE: &str = "application/x-protobuf";
 
 /// The body of a push: the figures at `now` of a load that has run since `begun`.
@@ -78,51 +77,56 @@ struct Time {
 
 impl Time {
     fn metric(self, metric: Metric) -> OneMetric {
-        OneMetric {
+        let mut message = OneMetric {
             name: metric.name.into(),
             description: metric.help.into(),
-            unit: metric.unit.code().into(),
-            data: Some(self.data(metric.points)),
-        }
-    }
-
-    fn data(self, points: Points) -> Data {
-        match points {
-            Points::Gauge(value) => Data::Gauge(Gauge {
-                data_points: vec![self.number(&Vec::new(), NumberValue::Double(value))],
-            }),
-            Points::Counters(points) => {
-                let points = points.iter().map(|(labels, count)| {
-                    let count = i64::try_from(*count).unwrap_or(i64::MAX);
-                    self.number(labels, NumberValue::Int(count))
+            unit: metric.unit.code.into(),
+            ..OneMetric::default()
+        };
+        match metric.points {
+            Points::Gauge(value) => {
+                let point = NumberDataPoint {
+                    as_double: Some(value),
+                    ..self.number(&[])
+                };
+                message.gauge = Some(Gauge {
+                    data_points: vec![point],
                 });
-                Data::Sum(Sum {
+            }
+            Points::Counters(points) => {
+                let points = points.iter().map(|(labels, count)| NumberDataPoint {
+                    as_int: Some(i64::try_from(*count).unwrap_or(i64::MAX)),
+                    ..self.number(labels)
+                });
+                message.sum = Some(Sum {
                     data_points: points.collect(),
                     aggregation_temporality: CUMULATIVE,
                     is_monotonic: true,
-                })
+                });
             }
             Points::Histograms(points) => {
                 let points = points.into_iter();
                 let points = points.map(|(labels, histogram)| self.histogram(&labels, histogram));
-                Data::Histogram(Histograms {
+                message.histogram = Some(Histograms {
                     data_points: points.collect(),
                     aggregation_temporality: CUMULATIVE,
-                })
+                });
             }
         }
+        message
     }
 
-    fn number(self, labels: &Labels, value: NumberValue) -> NumberDataPoint {
+    /// A point without its value.
+    fn number(self, labels: &[Label]) -> NumberDataPoint {
         NumberDataPoint {
             attributes: attributes(labels),
             start_time_unix_nano: self.begun,
             time_unix_nano: self.now,
-            value: Some(value),
+            ..NumberDataPoint::default()
         }
     }
 
-    fn histogram(self, labels: &Labels, histogram: Histogram) -> HistogramDataPoint {
+    fn histogram(self, labels: &[Label], histogram: Histogram) -> HistogramDataPoint {
         HistogramDataPoint {
             attributes: attributes(labels),
             start_time_unix_nano: self.begun,
@@ -135,7 +139,7 @@ impl Time {
     }
 }
 
-fn attributes(labels: &Labels) -> Vec<KeyValue> {
+fn attributes(labels: &[Label]) -> Vec<KeyValue> {
     let labels = labels.iter();
     labels.map(|(key, value)| attribute(key, value)).collect()
 }
@@ -144,7 +148,7 @@ fn attribute(key: &str, value: &str) -> KeyValue {
     KeyValue {
         key: key.into(),
         value: Some(AnyValue {
-            value: Some(Text::String(value.into())),
+            string_value: Some(value.into()),
         }),
     }
 }
