@@ -82,7 +82,7 @@ fn a_faulty_manifest_is_reported_with_file_line_and_field_and_the_good_ones_are_
         r#"
         missing-field | class = "stdlib"\n | "" | :1: missing field `class`
         misspelt-field | workloads = | worklaods = | :5: unknown field `worklaods`, expected one of `
-        wrong-class | "stdlib" | "stdlip" | :4: field `class`: there is no class `stdlip`; did you mean `stdlib`?
+        wrong-class | "stdlib" | "stdlip" | :4: field `class`: unknown name `stdlip`
         "#,
     ) {
         let wrong = manifest(&["true"]).replace(from, to);
