@@ -3,16 +3,21 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::frame::FrameError;
 use crate::launcher::LaunchError;
 
 /// An agent, as messages name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentName {
-    /// Its number.
     pub index: usize,
     /// Its host, if it has told it.
     pub host: Option<String>,
+}
+
+impl AgentName {
+    pub(crate) fn sent_foreign(self, what: &str) -> FleetError {
+        let fault = format!("sent {what}, which does not belong to this load");
+        FleetError::Faulty { agent: self, fault }
+    }
 }
 
 impl fmt::Display for AgentName {
@@ -77,14 +82,9 @@ pub enum FleetError {
         within: Duration,
         notes: Notes,
     },
-    #[error(
-        "{agent} runs Prony {theirs}, and this is Prony {ours}: install the same version on all hosts"
-    )]
-    Version {
-        agent: AgentName,
-        theirs: String,
-        ours: String,
-    },
+    /// It runs another version, sent what it should not, or cannot run its part.
+    #[error("{agent} {fault}")]
+    Faulty { agent: AgentName, fault: String },
     #[error("{agent} was lost: {reason}{notes}")]
     Ended {
         agent: AgentName,
@@ -104,17 +104,9 @@ pub enum FleetError {
     },
     #[error("no agent can be reached: {reason}{notes}")]
     Unreachable { reason: String, notes: Notes },
-    #[error("{error}{}", on(host))]
-    Frame {
-        error: FrameError,
-        host: Option<String>,
-    },
-    #[error("{agent} sent a message that this version of Prony cannot read: {reason}")]
-    Unreadable { agent: AgentName, reason: String },
-    #[error("{agent} sent {what}, which does not belong to this load")]
-    Foreign { agent: AgentName, what: String },
-    #[error("{agent} cannot run its part of the load: {reason}")]
-    Failed { agent: AgentName, reason: String },
+    /// A line of an agent, or of what passes as one, is wrong.
+    #[error("{0}")]
+    Frame(String),
     #[error(
         "{agents} had not prepared the load within {} s: check that the target accepts connections from there",
         .within.as_secs()
@@ -142,9 +134,4 @@ pub enum FleetError {
     NotPortable(String),
     #[error("the fleet was lost before this load: {0}")]
     Lost(Box<FleetError>),
-}
-
-fn on(host: &Option<String>) -> String {
-    host.as_ref()
-        .map_or_else(String::new, |host| format!(" ({host})"))
 }

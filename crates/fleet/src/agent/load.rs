@@ -5,7 +5,7 @@ use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::{AgentMessage, LONGEST_LOAD, longest};
+use crate::{AgentMessage, LONGEST_LOAD, lock, longest};
 use prony_load::{LoadPlan, PartResult, Start, run_part};
 
 /// How often the fleet hears how far the load has come.
@@ -67,7 +67,7 @@ impl Control {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 

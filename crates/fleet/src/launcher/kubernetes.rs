@@ -14,12 +14,13 @@ mod watch;
 use std::process::ExitStatus;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::processes::{Explain, Processes, Start, allow_files};
-use super::{Agents, Event, Launch, LaunchError, Launcher};
+use super::{Event, Launch, LaunchError, Launcher};
+use crate::lock;
 use crate::message::FleetMessage;
 use job::Job;
 use kubectl::{Attempt, Kubectl};
@@ -47,12 +48,11 @@ pub struct Kubernetes {
 }
 
 impl Kubernetes {
-    /// With these settings.
     pub fn new(settings: KubernetesSettings) -> Self {
         Self { settings }
     }
 
-    fn start(&self, launch: &Launch<'_>) -> Result<Attached, String> {
+    fn start(&self, launch: &Launch<'_>) -> Result<Processes, String> {
         let settings = &self.settings;
         let image = settings.image.as_ref().ok_or(
             "no image of the agent is set: build one with packaging/agent, and set `image` in `[fleet.kubernetes]` of prony.toml",
@@ -65,7 +65,7 @@ impl Kubernetes {
         let (watch, seen) = watch.map_err(|error| error.to_string())?;
         let mut attached = Attached {
             processes: Processes::none(GRACE),
-            _watch: watch,
+            watch,
             job,
             kubectl,
         };
@@ -77,7 +77,7 @@ impl Kubernetes {
         let events = attached.processes.sender();
         let reports = thread::Builder::new().spawn(move || report(&seen, &pods, &events));
         reports.map_err(|error| error.to_string())?;
-        Ok(attached)
+        Ok(attached.processes.then((attached.watch, attached.job)))
     }
 }
 
@@ -86,18 +86,15 @@ impl Launcher for Kubernetes {
         "kubernetes"
     }
 
-    fn launch(&self, launch: &Launch<'_>) -> Result<Box<dyn Agents>, LaunchError> {
-        match self.start(launch) {
-            Ok(attached) => Ok(Box::new(attached)),
-            Err(error) => Err(LaunchError(error)),
-        }
+    fn launch(&self, launch: &Launch<'_>) -> Result<Processes, LaunchError> {
+        self.start(launch).map_err(LaunchError)
     }
 }
 
 /// Agents that Prony is attached to. Dropping them ends them, and deletes their Job: in the order of the fields.
 struct Attached {
     processes: Processes,
-    _watch: Watch,
+    watch: Watch,
     job: Job,
     kubectl: Kubectl,
 }
@@ -185,16 +182,6 @@ impl Attached {
     }
 }
 
-impl Agents for Attached {
-    fn send(&mut self, line: &str) -> std::io::Result<()> {
-        self.processes.send(line)
-    }
-
-    fn events(&self) -> &Receiver<Event> {
-        self.processes.events()
-    }
-}
-
 /// Passes on what Kubernetes says about agents in these pods, until nobody reads it.
 fn report(seen: &Receiver<Seen>, pods: &[String], events: &SyncSender<Event>) {
     for sight in seen {
@@ -230,7 +217,7 @@ impl Words {
 
     fn said(&self, agent: Option<usize>) -> Option<MutexGuard<'_, String>> {
         let said = self.said.get(agent?)?;
-        Some(said.lock().unwrap_or_else(PoisonError::into_inner))
+        Some(lock(said))
     }
 }
 

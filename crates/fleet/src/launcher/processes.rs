@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -12,27 +12,27 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-use super::{Agents, Event, LaunchError};
+use super::{Event, LaunchError};
+use crate::lock;
 
 /// Processes with their standard streams. Dropping them closes their standard input, gives them a moment to end, and
 /// kills those that do not.
-#[derive(Debug)]
 pub struct Processes {
     running: Vec<Running>,
     sender: SyncSender<Event>,
     events: Receiver<Event>,
     grace: Duration,
+    /// What is dropped once they have ended.
+    _after: Option<Box<dyn Send>>,
 }
 
 #[derive(Debug)]
 struct Running {
-    agent: Option<usize>,
     child: Arc<Mutex<Child>>,
     /// `None` once its standard input is closed.
     input: Option<SyncSender<Arc<str>>>,
 }
 
-/// A process to start.
 #[derive(Debug)]
 pub struct Start {
     /// The agent that it is; `None` if it passes on the messages of several.
@@ -49,7 +49,6 @@ pub trait Explain: Send + Sync {
         Event::Note { agent, text }
     }
 
-    /// Why it ended.
     fn ended(&self, _agent: Option<usize>, status: ExitStatus) -> String {
         format!("its process ended ({status})")
     }
@@ -73,11 +72,8 @@ const LOOK: Duration = Duration::from_millis(5);
 
 impl Processes {
     /// Starts processes: each with the agent that it is, or `None` if it passes on the messages of several. When they
-    /// are dropped, each has `grace` to end by itself, and then as long again after SIGTERM.
-    ///
-    /// # Errors
-    ///
-    /// If one cannot be started. The others are killed then.
+    /// are dropped, each has `grace` to end by itself, and then as long again after SIGTERM. If one cannot be started, the
+    /// others are killed.
     pub fn start(
         commands: impl IntoIterator<Item = (Option<usize>, Command)>,
         grace: Duration,
@@ -91,10 +87,6 @@ impl Processes {
     }
 
     /// [`Self::start`], for programs that pass on the messages of agents.
-    ///
-    /// # Errors
-    ///
-    /// If one cannot be started. The others are killed then.
     pub fn explained(
         starts: impl IntoIterator<Item = Start>,
         grace: Duration,
@@ -107,7 +99,6 @@ impl Processes {
         Ok(processes)
     }
 
-    /// No processes yet.
     pub(super) fn none(grace: Duration) -> Self {
         let (sender, events) = sync_channel(EVENTS);
         Self {
@@ -115,15 +106,20 @@ impl Processes {
             sender,
             events,
             grace,
+            _after: None,
         }
     }
 
-    /// Takes further events.
+    /// Drops a value once they have ended: what was created for them.
+    pub(super) fn then(mut self, after: impl Send + 'static) -> Self {
+        self._after = Some(Box::new(after));
+        self
+    }
+
     pub(super) fn sender(&self) -> SyncSender<Event> {
         self.sender.clone()
     }
 
-    /// Starts another one.
     pub(super) fn add(
         &mut self,
         start: Start,
@@ -157,7 +153,6 @@ impl Processes {
         let (input, lines) = sync_channel(LINES);
         // From here on dropping `self` ends the process.
         self.running.push(Running {
-            agent,
             child: child.clone(),
             input: Some(input),
         });
@@ -216,10 +211,10 @@ impl Processes {
             }
         }
     }
-}
 
-impl Agents for Processes {
-    fn send(&mut self, line: &str) -> std::io::Result<()> {
+    /// Sends one line to all. Does not wait for one that does not read. Fails if none can be reached; the loss of a single
+    /// one is an event.
+    pub(crate) fn send(&mut self, line: &str) -> std::io::Result<()> {
         let line: Arc<str> = format!("{line}\n").into();
         for one in &mut self.running {
             let Some(input) = &one.input else { continue };
@@ -237,13 +232,14 @@ impl Agents for Processes {
         }
     }
 
-    fn events(&self) -> &Receiver<Event> {
+    /// What they wrote, and how they ended.
+    pub(crate) fn events(&self) -> &Receiver<Event> {
         &self.events
     }
 }
 
-impl Processes {
-    pub(super) fn end(&mut self) {
+impl Drop for Processes {
+    fn drop(&mut self) {
         for one in &mut self.running {
             one.input = None;
         }
@@ -254,22 +250,6 @@ impl Processes {
                 self.end_within(Duration::from_secs(10));
             }
         }
-    }
-}
-
-impl Drop for Processes {
-    fn drop(&mut self) {
-        self.end();
-    }
-}
-
-impl Processes {
-    /// The ids of the processes that belong to one agent.
-    pub fn ids(&self) -> Vec<(Option<usize>, u32)> {
-        let running = self.running.iter();
-        running
-            .map(|one| (one.agent, lock(&one.child).id()))
-            .collect()
     }
 }
 
@@ -287,11 +267,6 @@ fn spawn(work: impl FnOnce() + Send + 'static) -> std::io::Result<thread::JoinHa
     thread::Builder::new().stack_size(STACK).spawn(work)
 }
 
-fn lock(child: &Mutex<Child>) -> MutexGuard<'_, Child> {
-    child.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Waits until the process has ended.
 fn wait(child: &Mutex<Child>) -> std::io::Result<ExitStatus> {
     loop {
         // The lock must be free for a signal meanwhile.

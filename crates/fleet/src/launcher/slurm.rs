@@ -4,8 +4,7 @@ use std::num::NonZeroU32;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::Receiver;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,7 +13,8 @@ use serde::Deserialize;
 
 use super::processes::{Explain, Processes, Start};
 use super::remote::{Program, own, shell_status};
-use super::{Agents, Event, Launch, LaunchError, Launcher, bounded};
+use super::{Event, Launch, LaunchError, Launcher, bounded};
+use crate::lock;
 
 /// The table `[fleet.slurm]` of `prony.toml`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
@@ -24,11 +24,9 @@ pub struct SlurmSettings {
     pub partition: Option<String>,
     /// Whom the job is charged to.
     pub(crate) account: Option<String>,
-    /// The quality of service.
     pub(crate) qos: Option<String>,
     /// Features that the nodes must have.
     pub(crate) constraint: Option<String>,
-    /// A reservation to use.
     pub(crate) reservation: Option<String>,
     /// Takes whole nodes, as a generator needs them.
     pub exclusive: bool,
@@ -40,7 +38,6 @@ pub struct SlurmSettings {
     /// How long to wait for the nodes.
     #[serde(deserialize_with = "fields::some_duration")]
     pub wait: Duration,
-    /// Further options of `srun`.
     pub options: Vec<String>,
     /// The program on the nodes, by default the path of the program that runs; with `copy` the file that is copied.
     pub program: Option<String>,
@@ -89,19 +86,19 @@ const STREAMS: &[&str] = &[
 ];
 
 impl Slurm {
-    /// With these settings.
     pub fn new(settings: SlurmSettings) -> Self {
         Self { settings }
     }
 
     fn program(&self) -> Result<Program, LaunchError> {
-        let program = self.settings.program.as_deref();
+        let program = match &self.settings.program {
+            Some(program) => program.clone(),
+            None => own()?.display().to_string(),
+        };
         if self.settings.copy {
-            return Program::sent(program.map(Path::new));
-        }
-        match program {
-            Some(program) => Ok(Program::There(program.into())),
-            None => Ok(Program::There(own()?.display().to_string())),
+            Program::sent(Path::new(&program))
+        } else {
+            Ok(Program::There(program))
         }
     }
 
@@ -192,7 +189,7 @@ impl Launcher for Slurm {
         "slurm"
     }
 
-    fn launch(&self, launch: &Launch<'_>) -> Result<Box<dyn Agents>, LaunchError> {
+    fn launch(&self, launch: &Launch<'_>) -> Result<Processes, LaunchError> {
         let program = self.program()?;
         let name = format!("prony-{}", launch.id);
         let script = program.script(launch.id, "\"$SLURM_PROCID\"");
@@ -203,47 +200,30 @@ impl Launcher for Slurm {
         };
         let words = Arc::new(Words::of(program));
         let explain: Arc<dyn Explain> = words.clone();
-        let mut tasks = Tasks {
-            processes: Processes::explained([start], GRACE, &explain)?,
-            name,
-            job: None,
-        };
+        let processes = Processes::explained([start], GRACE, &explain)?;
         // In an allocation that the user already has, there is no queue, and the job is not Prony's to cancel.
-        if std::env::var_os("SLURM_JOB_ID").is_none() {
-            let placed = self.placed(launch, &tasks.name, &tasks.processes, &words);
-            tasks.job = placed?;
-        }
-        Ok(Box::new(tasks))
+        let placed = if std::env::var_os("SLURM_JOB_ID").is_none() {
+            self.placed(launch, &name, &processes, &words)
+        } else {
+            Ok(None)
+        };
+        let id = placed.clone().unwrap_or_default();
+        let processes = processes.then(Job { name, id });
+        placed.map(|_| processes)
     }
 }
 
-/// The tasks of a job. Dropping them ends it.
-struct Tasks {
-    processes: Processes,
+/// The job of the tasks. Dropping it cancels it: if a node is cut off, `srun` ends before the job does.
+struct Job {
     name: String,
-    job: Option<String>,
+    id: Option<String>,
 }
 
-impl Agents for Tasks {
-    fn send(&mut self, line: &str) -> std::io::Result<()> {
-        self.processes.send(line)
-    }
-
-    fn events(&self) -> &Receiver<Event> {
-        self.processes.events()
-    }
-}
-
-impl Drop for Tasks {
+impl Drop for Job {
     fn drop(&mut self) {
-        self.processes.end();
-        // If a node is cut off, `srun` ends before the job does.
-        let job = self
-            .job
-            .take()
-            .or_else(|| queued(&self.name).map(Queued::job));
-        if let Some(job) = job {
-            output(Command::new("scancel").args(["--quiet", &job]));
+        let id = self.id.take();
+        if let Some(id) = id.or_else(|| queued(&self.name).map(Queued::job)) {
+            output(Command::new("scancel").args(["--quiet", &id]));
         }
     }
 }
@@ -355,17 +335,14 @@ impl Words {
     }
 
     fn keep(&self, text: &str) {
-        let mut errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut errors = lock(&self.errors);
         if errors.len() < ERRORS {
             errors.push(text.into());
         }
     }
 
     fn all(&self) -> String {
-        self.errors
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .join("; ")
+        lock(&self.errors).join("; ")
     }
 }
 

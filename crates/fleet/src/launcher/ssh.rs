@@ -2,14 +2,15 @@
 
 use std::path::Path;
 use std::process::{Command, ExitStatus};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use serde::Deserialize;
 
 use super::processes::{Explain, Processes, Start};
-use super::remote::{Program, quoted, shell_status};
-use super::{Agents, Event, Launch, LaunchError, Launcher};
+use super::remote::{Program, own, quoted, shell_status};
+use super::{Event, Launch, LaunchError, Launcher};
+use crate::lock;
 
 /// The table `[fleet.ssh]` of `prony.toml`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -53,10 +54,6 @@ const OPTIONS: &[&str] = &[
 
 impl Ssh {
     /// One agent on each of these hosts, as `ssh` knows them: `host`, an alias, `user@host` or `ssh://user@host:port`.
-    ///
-    /// # Errors
-    ///
-    /// If one of them can be no host.
     pub fn new(hosts: &[String], settings: SshSettings) -> Result<Self, LaunchError> {
         if hosts.is_empty() {
             return Err(LaunchError(
@@ -72,7 +69,6 @@ impl Ssh {
         })
     }
 
-    /// How many agents it starts.
     pub fn agents(&self) -> usize {
         self.hosts.len()
     }
@@ -91,15 +87,14 @@ impl Ssh {
 
     fn program(&self) -> Result<Program, LaunchError> {
         let program = self.settings.program.as_deref();
-        if self.settings.copy {
-            Program::sent(program.map(Path::new))
-        } else {
-            Ok(Program::There(program.unwrap_or("prony").into()))
+        match (self.settings.copy, program) {
+            (true, Some(program)) => Program::sent(Path::new(program)),
+            (true, None) => Program::sent(&own()?),
+            (false, program) => Ok(Program::There(program.unwrap_or("prony").into())),
         }
     }
 }
 
-/// Why that can be no host.
 fn check(host: &str) -> Result<(), String> {
     let is_plain = |c: char| !c.is_whitespace() && !c.is_control();
     if host.is_empty() || host.starts_with('-') || !host.chars().all(is_plain) {
@@ -120,7 +115,7 @@ impl Launcher for Ssh {
         "ssh"
     }
 
-    fn launch(&self, launch: &Launch<'_>) -> Result<Box<dyn Agents>, LaunchError> {
+    fn launch(&self, launch: &Launch<'_>) -> Result<Processes, LaunchError> {
         if launch.agents != self.hosts.len() {
             return Err(LaunchError(format!(
                 "{} agents need as many hosts, but ssh has {}: each host in the list runs one agent",
@@ -140,7 +135,7 @@ impl Launcher for Ssh {
             }
         });
         let explain: Arc<dyn Explain> = Arc::new(Words::new(&self.hosts, &program));
-        Ok(Box::new(Processes::explained(starts, GRACE, &explain)?))
+        Processes::explained(starts, GRACE, &explain)
     }
 }
 
@@ -166,9 +161,7 @@ impl Explain for Words {
         let text = text.trim().to_owned();
         let host = agent.and_then(|agent| self.hosts.get(agent));
         if let Some((_, last)) = host.filter(|_| !text.is_empty()) {
-            last.lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .clone_from(&text);
+            lock(last).clone_from(&text);
         }
         Event::Note { agent, text }
     }
@@ -178,7 +171,7 @@ impl Explain for Words {
             return format!("ssh ended ({status})");
         };
         match shell_status(status) {
-            SSH_FAILED => failure(host, &last.lock().unwrap_or_else(PoisonError::into_inner)),
+            SSH_FAILED => failure(host, &lock(last)),
             code => self.program.reason(code, host, "fleet.ssh"),
         }
     }

@@ -174,7 +174,7 @@ impl FleetPlan {
         }
         let launcher = self.launcher()?;
         let line = live.line();
-        let fleet = Fleet::launch_observed(
+        let fleet = Fleet::launch(
             launcher.as_ref(),
             self.agents,
             self.limits(),

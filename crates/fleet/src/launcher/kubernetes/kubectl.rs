@@ -43,10 +43,8 @@ pub(super) struct Kubectl {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Attempt(pub &'static str, pub &'static str);
 
-/// Why a command failed.
 #[derive(Debug)]
 pub(super) struct Failure {
-    /// In plain words.
     pub(crate) reason: String,
     /// Whether it would fail again.
     pub(crate) is_final: bool,
@@ -103,7 +101,6 @@ impl Kubectl {
     }
 }
 
-/// Why `kubectl` could not be started.
 pub(super) fn not_started(error: &io::Error) -> Failure {
     let reason = match error.kind() {
         io::ErrorKind::NotFound => {

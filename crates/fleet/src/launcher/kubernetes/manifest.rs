@@ -15,7 +15,6 @@ const KEPT: Duration = Duration::from_secs(60);
 /// How long an agent may take to end when its pod is deleted.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// The name of a fleet's Job.
 pub(super) fn name(fleet: &str) -> String {
     format!("prony-{fleet}")
 }

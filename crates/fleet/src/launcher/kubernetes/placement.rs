@@ -14,7 +14,6 @@ pub(super) struct Placement {
     limits: Limits,
 }
 
-/// How long a start may take.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     /// Until all agents run.
@@ -24,7 +23,6 @@ pub(super) struct Limits {
 }
 
 impl Placement {
-    /// Nothing has started yet.
     pub(super) fn new(agents: usize, limits: Limits, now: Instant) -> Self {
         Self {
             agents: vec![None; agents],
@@ -80,7 +78,6 @@ impl Placement {
         self.agents.iter().all(Option::is_none) && now.saturating_duration_since(self.began) >= time
     }
 
-    /// Whether all run.
     pub(super) fn is_complete(&self) -> bool {
         self.running() == self.agents.len()
     }

@@ -67,10 +67,8 @@ impl Default for KubernetesSettings {
     }
 }
 
-/// When a node pulls an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum PullPolicy {
-    /// For each pod.
     Always,
     /// If the node does not have it.
     IfNotPresent,
@@ -98,7 +96,6 @@ pub(crate) struct Toleration {
     /// `Exists`, or `Equal` (by default).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) operator: Option<String>,
-    /// The taint's value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
     /// The taint's effect, such as `NoSchedule`. All effects without one.
