@@ -9,7 +9,6 @@ use super::failure::{Failure, fail};
 use crate::ast::HttpVersion;
 use crate::position::Position;
 
-/// A response that was received.
 #[derive(Clone, Debug)]
 pub struct Response<'a> {
     pub version: HttpVersion,
@@ -28,7 +27,6 @@ pub struct Response<'a> {
 /// A response that led to another request of the same entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Redirect {
-    /// The URL of that request.
     pub location: String,
     pub status: u16,
 }
@@ -85,7 +83,6 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// The body as a text.
     pub(super) fn text(
         &self,
         response: &Response<'_>,
@@ -98,7 +95,6 @@ impl Cache {
         })
     }
 
-    /// The body as JSON.
     pub(super) fn json(
         &self,
         response: &Response<'_>,

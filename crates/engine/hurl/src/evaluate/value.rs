@@ -227,7 +227,6 @@ impl fmt::Display for Value {
     }
 }
 
-/// Bytes as hexadecimal digits.
 pub(super) fn hexadecimal(bytes: &[u8]) -> String {
     bytes
         .iter()

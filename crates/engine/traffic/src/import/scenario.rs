@@ -6,13 +6,6 @@ use prony_hurl::ast::FlagOption;
 
 use super::{ImportError, refuse};
 
-/// Requests in their order.
-#[derive(Clone, Debug, Default)]
-pub struct Scenario {
-    pub entries: Vec<Entry>,
-    pub variables: Vec<Variable>,
-}
-
 /// A variable that a user gives a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {

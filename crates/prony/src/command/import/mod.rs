@@ -12,7 +12,7 @@ use prony_traffic::import::{HarOptions, Imported};
 
 use self::heading::Heading;
 use crate::arguments;
-use crate::curl::CurrentFolder;
+use crate::curl::read_file;
 use crate::exit::{Outcome, usage};
 use crate::result_file::ResultFile;
 
@@ -106,15 +106,15 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
         input: &files.input,
         output: files.output.as_deref(),
     };
-    let comments = heading.lines(&imported.scenario.variables);
-    let hurl = prony_traffic::import::write(&imported.scenario, &comments);
+    let comments = heading.lines(&imported.variables);
+    let hurl = prony_traffic::import::write(&imported.entries, &comments);
     let hurl = hurl.map_err(|error| files.blame(error.into()))?;
     file.write(&hurl)?;
     for note in &imported.notes {
         errln!("note: {note}");
     }
     if let Some(output) = &files.output {
-        let count = plural(imported.scenario.entries.len(), "request");
+        let count = plural(imported.entries.len(), "request");
         errln!("wrote    {} ({count})", output.display());
     }
     Ok(ExitCode::SUCCESS)
@@ -137,7 +137,7 @@ impl Format {
                 prony_traffic::import::har(text, options)?
             }
             Self::Openapi { .. } => prony_traffic::import::openapi(text)?,
-            Self::Curl { .. } => prony_traffic::import::curl(text, &mut CurrentFolder)?,
+            Self::Curl { .. } => prony_traffic::import::curl(text, &mut read_file)?,
         })
     }
 }

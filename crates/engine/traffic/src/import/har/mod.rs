@@ -65,10 +65,10 @@ pub fn har(text: &str, options: HarOptions) -> Result<Imported, ImportError> {
         let note = note_on_content(&entry.content, &recorded.request);
         let note = note.map(|note| format!("entry {number}, {url}: {note}"));
         imported.notes.extend(note);
-        imported.scenario.entries.push(entry);
+        imported.entries.push(entry);
     }
     let told = left_out.told(log.entries.len());
-    if imported.scenario.entries.is_empty() {
+    if imported.entries.is_empty() {
         let told = told.unwrap_or_default();
         return refuse(format!("no request is left: {told}"));
     }

@@ -7,7 +7,6 @@ use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor}
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Number;
 
-/// A value.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Node {
     Null,
@@ -19,7 +18,6 @@ pub(super) enum Node {
 }
 
 impl Node {
-    /// The member of a map.
     pub(super) fn get(&self, name: &str) -> Option<&Node> {
         let members = self.members();
         members
@@ -61,7 +59,6 @@ impl Node {
         self.get(name).map_or(&[][..], Self::items)
     }
 
-    /// The text of a member.
     pub(super) fn text_of(&self, name: &str) -> Option<&str> {
         self.get(name)?.text()
     }
@@ -70,7 +67,6 @@ impl Node {
         matches!(self.get(name), Some(Self::Bool(true)))
     }
 
-    /// The number of a member.
     pub(super) fn number_of(&self, name: &str) -> Option<f64> {
         match self.get(name)? {
             Self::Number(number) => number.as_f64(),
