@@ -8,7 +8,7 @@ use prony_load::Progress;
 use serde::de::DeserializeOwned;
 
 use crate::clock::ClockOffset;
-use crate::error::{AgentName, AgentNames, FleetError, Notes};
+use crate::error::{AgentName, FleetError, in_words};
 use crate::frame::{Frames, Line};
 use crate::launcher::Event;
 use crate::limits::{Limits, SilentAgent};
@@ -22,6 +22,7 @@ const LONGEST_NOTE: usize = 300;
 const FIRST_PINGS: Duration = Duration::from_millis(200);
 /// Pings from then on.
 const PINGS: Duration = Duration::from_secs(1);
+/// How many pings are remembered.
 const REMEMBERED: usize = 64;
 /// How many rounds of pings tell the clocks' offsets before each load.
 const ROUNDS: usize = 6;
@@ -273,7 +274,8 @@ impl<P: DeserializeOwned> Coordinator<P> {
                 reason,
                 notes: self.notes(Some(agent)),
             },
-            _ => FleetError::AllEnded {
+            _ => FleetError::AllLost {
+                how: "all agents were lost",
                 reason,
                 notes: self.notes(None),
             },
@@ -294,10 +296,19 @@ impl<P: DeserializeOwned> Coordinator<P> {
     }
 
     /// The last notes of the agent, or of the scheduler if there are none.
-    pub(crate) fn notes(&self, agent: Option<usize>) -> Notes {
+    pub(crate) fn notes(&self, agent: Option<usize>) -> String {
         let of_agent = agent.map(|agent| &self.agents[agent].notes);
         let of_agent = of_agent.filter(|notes| !notes.is_empty());
-        Notes(of_agent.unwrap_or(&self.notes).iter().cloned().collect())
+        let notes: Vec<&str> = of_agent
+            .unwrap_or(&self.notes)
+            .iter()
+            .map(String::as_str)
+            .collect();
+        if notes.is_empty() {
+            String::new()
+        } else {
+            format!("; its last words: {}", notes.join(" | "))
+        }
     }
 
     fn name(&self, agent: usize) -> AgentName {
@@ -308,9 +319,9 @@ impl<P: DeserializeOwned> Coordinator<P> {
         }
     }
 
-    fn names(&self, is_named: impl Fn(usize) -> bool) -> AgentNames {
+    fn names(&self, is_named: impl Fn(usize) -> bool) -> String {
         let agents = (0..self.agents.len()).filter(|&agent| is_named(agent));
-        AgentNames(agents.map(|agent| self.name(agent)).collect())
+        in_words(&agents.map(|agent| self.name(agent)).collect::<Vec<_>>())
     }
 
     /// Where the agents run, once each has replied.

@@ -148,7 +148,6 @@ impl Fleet {
         driver.turn(Duration::ZERO)?;
         let prepare = serde_json::to_string(&FleetMessage::Prepare {
             load: driver.coordinator.next_load(),
-            agents: plan.agents as u64,
             plan: Box::new(plan.clone()),
         });
         let prepare = prepare.map_err(|error| FleetError::NotPortable(error.to_string()))?;
@@ -352,7 +351,8 @@ impl Driver {
     }
 
     fn all_lost(&self, reason: String) -> FleetError {
-        FleetError::Unreachable {
+        FleetError::AllLost {
+            how: "no agent can be reached",
             reason,
             notes: self.coordinator.notes(None),
         }

@@ -10,10 +10,10 @@ mod ssh;
 
 use std::sync::atomic::AtomicBool;
 
-pub use kubernetes::{Kubernetes, KubernetesSettings};
+pub use kubernetes::Kubernetes;
 pub use local::Local;
 pub use processes::Processes;
-pub use slurm::{Slurm, SlurmSettings};
+pub use slurm::Slurm;
 pub use ssh::{Ssh, SshSettings};
 
 pub struct Launch<'a> {

@@ -16,12 +16,11 @@ mod message;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-pub use error::{AgentName, AgentNames, FleetError, Notes};
+pub use error::{AgentName, FleetError};
 pub use fleet::{Fleet, LONGEST_LOAD, longest};
 pub use frame::{FrameError, Framer, Frames, Line, is_fleet_id};
 pub use launcher::{
-    Event, Kubernetes, KubernetesSettings, Launch, LaunchError, Launcher, Local, Processes, Slurm,
-    SlurmSettings, Ssh, SshSettings,
+    Event, Kubernetes, Launch, LaunchError, Launcher, Local, Processes, Slurm, Ssh, SshSettings,
 };
 pub use limits::{Limits, SilentAgent};
 pub use message::{AgentMessage, FleetMessage, Host, VERSION};

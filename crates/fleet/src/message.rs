@@ -18,9 +18,7 @@ pub enum FleetMessage {
     Prepare {
         /// Counts the loads of the fleet.
         load: u64,
-        /// How many agents share it: the first ones. The others ignore it.
-        agents: u64,
-        /// The whole load. Each agent takes its part.
+        /// The whole load. The first agents take their parts, as many as share it, and the others ignore it.
         plan: Box<LoadPlan>,
     },
     Start {

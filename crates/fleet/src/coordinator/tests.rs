@@ -418,10 +418,7 @@ fn clocks_that_are_not_compared_in_time_end_the_load() {
         lab.say(1, AgentMessage::Receiving).unwrap();
         outcome = lab.pass(ms(1000), &[1]);
     }
-    let Err(FleetError::NotReady { agents, .. }) = outcome else {
-        panic!("{outcome:?}");
-    };
-    assert_eq!(agents.0, [name(1)]);
+    starts_with(&error(outcome), "agent 1 on node-1 had not prepared");
 }
 
 #[test]

@@ -49,15 +49,19 @@ pub trait Explain: Send + Sync {
         Event::Note { agent, text }
     }
 
-    fn ended(&self, _agent: Option<usize>, status: ExitStatus) -> String {
+    /// Whether a line of its standard error may say why it ended.
+    fn may_be_reason(&self, text: &str) -> bool {
+        !text.trim().is_empty()
+    }
+
+    /// Why it ended. `said` is the last line that may say so.
+    fn ended(&self, _agent: Option<usize>, status: ExitStatus, _said: &str) -> String {
         format!("its process ended ({status})")
     }
 }
 
-/// Agents, whose words are their own.
-struct Plain;
-
-impl Explain for Plain {}
+/// For agents, whose words are their own.
+impl Explain for () {}
 
 /// A line of output is cut here. Those of agents are shorter.
 const LONGEST_LINE: u64 = 4096;
@@ -83,7 +87,7 @@ impl Processes {
             command,
             first: None,
         });
-        Self::explained(commands, grace, &(Arc::new(Plain) as Arc<dyn Explain>))
+        Self::explained(commands, grace, &(Arc::new(()) as Arc<dyn Explain>))
     }
 
     /// [`Self::start`], for programs that pass on the messages of agents.
@@ -162,9 +166,14 @@ impl Processes {
         let notes = {
             let (events, explain) = (self.sender(), explain.clone());
             spawn(move || {
+                let mut said = String::new();
                 read_lines(stderr, |text| {
+                    if explain.may_be_reason(&text) {
+                        said.clone_from(&text);
+                    }
                     events.send(explain.note(agent, text)).is_ok()
-                })
+                });
+                said
             })
             .map_err(failed)?
         };
@@ -173,9 +182,9 @@ impl Processes {
             read_lines(stdout, |line| events.send(Event::Line(line)).is_ok());
             let status = wait(&child);
             // Its last words come before the message that it ended.
-            let _ = notes.join();
+            let said = notes.join().unwrap_or_default();
             let reason = match status {
-                Ok(status) => explain.ended(agent, status),
+                Ok(status) => explain.ended(agent, status, &said),
                 Err(error) => format!("its process is lost: {error}"),
             };
             let _ = events.send(Event::Ended { agent, reason });
@@ -263,7 +272,9 @@ pub(super) fn allow_files() {
     }
 }
 
-fn spawn(work: impl FnOnce() + Send + 'static) -> std::io::Result<thread::JoinHandle<()>> {
+fn spawn<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> std::io::Result<thread::JoinHandle<T>> {
     thread::Builder::new().stack_size(STACK).spawn(work)
 }
 

@@ -16,14 +16,15 @@ use super::remote::{Program, own, shell_status};
 use super::{Event, Launch, LaunchError, Launcher, bounded};
 use crate::lock;
 
-/// The table `[fleet.slurm]` of `prony.toml`.
+/// Starts one agent a node: the table `[fleet.slurm]` of `prony.toml`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct SlurmSettings {
+pub struct Slurm {
     /// The partition; Slurm has a default one.
     pub partition: Option<String>,
     /// Whom the job is charged to.
     pub(crate) account: Option<String>,
+    /// The quality of service.
     pub(crate) qos: Option<String>,
     /// Features that the nodes must have.
     pub(crate) constraint: Option<String>,
@@ -45,7 +46,7 @@ pub struct SlurmSettings {
     pub copy: bool,
 }
 
-impl Default for SlurmSettings {
+impl Default for Slurm {
     fn default() -> Self {
         Self {
             partition: None,
@@ -64,12 +65,6 @@ impl Default for SlurmSettings {
     }
 }
 
-/// Starts one agent a node.
-#[derive(Clone, Debug, Default)]
-pub struct Slurm {
-    settings: SlurmSettings,
-}
-
 /// `srun` ends with its tasks, and these end when their standard input closes.
 const GRACE: Duration = Duration::from_secs(1);
 /// How long to wait for `squeue` and `scancel`.
@@ -86,16 +81,12 @@ const STREAMS: &[&str] = &[
 ];
 
 impl Slurm {
-    pub fn new(settings: SlurmSettings) -> Self {
-        Self { settings }
-    }
-
     fn program(&self) -> Result<Program, LaunchError> {
-        let program = match &self.settings.program {
+        let program = match &self.program {
             Some(program) => program.clone(),
             None => own()?.display().to_string(),
         };
-        if self.settings.copy {
+        if self.copy {
             Program::sent(Path::new(&program))
         } else {
             Ok(Program::There(program))
@@ -104,14 +95,13 @@ impl Slurm {
 
     /// Standard input goes to every task. Neither `--label` nor `--unbuffered`: both split lines.
     fn command(&self, agents: usize, name: &str, script: &str) -> Command {
-        let settings = &self.settings;
         let mut command = Command::new("srun");
         command.args([
             format!("--nodes={agents}"),
             format!("--ntasks={agents}"),
             format!("--job-name={name}"),
             // So that a job does not wait for nodes when Prony is gone.
-            format!("--immediate={}", settings.wait.as_secs() + 5),
+            format!("--immediate={}", self.wait.as_secs() + 5),
         ]);
         command.args([
             "--ntasks-per-node=1",
@@ -120,21 +110,21 @@ impl Slurm {
             "--chdir=/",
         ]);
         for (option, value) in [
-            ("partition", &settings.partition),
-            ("account", &settings.account),
-            ("qos", &settings.qos),
-            ("constraint", &settings.constraint),
-            ("reservation", &settings.reservation),
+            ("partition", &self.partition),
+            ("account", &self.account),
+            ("qos", &self.qos),
+            ("constraint", &self.constraint),
+            ("reservation", &self.reservation),
         ] {
             command.args(value.iter().map(|value| format!("--{option}={value}")));
         }
-        if settings.exclusive {
+        if self.exclusive {
             // Otherwise a task may be bound to the one CPU that it takes by default.
             command.args(["--exclusive", "--cpu-bind=none"]);
         }
-        command.args(settings.cpus.map(|cpus| format!("--cpus-per-task={cpus}")));
-        command.args(settings.time.map(minutes));
-        command.args(&settings.options);
+        command.args(self.cpus.map(|cpus| format!("--cpus-per-task={cpus}")));
+        command.args(self.time.map(minutes));
+        command.args(&self.options);
         command.args(["/bin/sh", "-c", script]);
         for variable in STREAMS {
             command.env_remove(variable);
@@ -166,15 +156,15 @@ impl Slurm {
                 Some(Queued::Running { job }) => return Ok(Some(job)),
                 Some(Queued::Pending { job, reason: why }) => {
                     reason = format!("job {job} waits in the queue ({why})");
-                    if is_permanent(&why) || begin.elapsed() > self.settings.wait {
+                    if is_permanent(&why) || begin.elapsed() > self.wait {
                         return failed(join(&[&reason, &advice(&why, launch.agents)]));
                     }
                 }
                 None if has_ended => return failed(join(&[&words.all(), &reason])),
-                None if begin.elapsed() > self.settings.wait => {
+                None if begin.elapsed() > self.wait => {
                     return failed(join(&[
                         &words.all(),
-                        &format!("no job {name} in the queue after {:?}", self.settings.wait),
+                        &format!("no job {name} in the queue after {:?}", self.wait),
                     ]));
                 }
                 None => {}
@@ -378,7 +368,7 @@ impl Explain for Words {
         Event::Note { agent, text }
     }
 
-    fn ended(&self, _agent: Option<usize>, status: ExitStatus) -> String {
+    fn ended(&self, _agent: Option<usize>, status: ExitStatus, _said: &str) -> String {
         match self.all() {
             all if all.is_empty() => format!("srun ended with status {}", shell_status(status)),
             all => format!("srun ended: {all}"),

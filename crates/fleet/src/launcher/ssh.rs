@@ -2,7 +2,7 @@
 
 use std::path::Path;
 use std::process::{Command, ExitStatus};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
@@ -10,7 +10,6 @@ use serde::Deserialize;
 use super::processes::{Explain, Processes, Start};
 use super::remote::{Program, own, quoted, shell_status};
 use super::{Event, Launch, LaunchError, Launcher};
-use crate::lock;
 
 /// The table `[fleet.ssh]` of `prony.toml`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -134,44 +133,32 @@ impl Launcher for Ssh {
                 first: program.first(),
             }
         });
-        let explain: Arc<dyn Explain> = Arc::new(Words::new(&self.hosts, &program));
+        let explain: Arc<dyn Explain> = Arc::new(Words {
+            hosts: self.hosts.clone(),
+            program: program.clone(),
+        });
         Processes::explained(starts, GRACE, &explain)
     }
 }
 
-/// The last line about each host. If ssh fails, that is why.
 struct Words {
-    hosts: Vec<(String, Mutex<String>)>,
+    hosts: Vec<String>,
     program: Program,
-}
-
-impl Words {
-    fn new(hosts: &[String], program: &Program) -> Self {
-        let hosts = hosts.iter().map(|host| (host.clone(), Mutex::default()));
-        Self {
-            hosts: hosts.collect(),
-            program: program.clone(),
-        }
-    }
 }
 
 impl Explain for Words {
     fn note(&self, agent: Option<usize>, text: String) -> Event {
         // ssh ends its own lines with a carriage return.
         let text = text.trim().to_owned();
-        let host = agent.and_then(|agent| self.hosts.get(agent));
-        if let Some((_, last)) = host.filter(|_| !text.is_empty()) {
-            lock(last).clone_from(&text);
-        }
         Event::Note { agent, text }
     }
 
-    fn ended(&self, agent: Option<usize>, status: ExitStatus) -> String {
-        let Some((host, last)) = agent.and_then(|agent| self.hosts.get(agent)) else {
+    fn ended(&self, agent: Option<usize>, status: ExitStatus, said: &str) -> String {
+        let Some(host) = agent.and_then(|agent| self.hosts.get(agent)) else {
             return format!("ssh ended ({status})");
         };
         match shell_status(status) {
-            SSH_FAILED => failure(host, &lock(last)),
+            SSH_FAILED => failure(host, said.trim()),
             code => self.program.reason(code, host, "fleet.ssh"),
         }
     }

@@ -36,6 +36,7 @@ pub struct Request {
 /// What a response is to be. If a section occurs twice, the file is refused.
 #[derive(Clone, Debug)]
 pub struct Response {
+    /// Where the version is.
     pub position: Position,
     /// Any without one.
     pub version: Option<HttpVersion>,

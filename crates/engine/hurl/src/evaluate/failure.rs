@@ -6,7 +6,8 @@ use crate::ast::Status;
 use crate::position::Position;
 
 /// Why an entry failed, and where the file says what was expected.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {title}: {reason}", position.line)]
 pub struct Failure {
     pub position: Position,
     /// What failed, in Hurl's words.
@@ -36,19 +37,6 @@ impl Failure {
         Self::new(position, title, format!("actual value is <{actual}>"))
     }
 }
-
-impl fmt::Display for Failure {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            position,
-            title,
-            reason,
-        } = self;
-        write!(formatter, "{}: {title}: {reason}", position.line)
-    }
-}
-
-impl std::error::Error for Failure {}
 
 pub(super) fn fail<T>(
     position: Position,

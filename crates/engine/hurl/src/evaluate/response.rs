@@ -1,7 +1,6 @@
 //! A response that was received.
 
 use std::cell::OnceCell;
-use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -29,13 +28,6 @@ pub struct Response<'a> {
 pub struct Redirect {
     pub location: String,
     pub status: u16,
-}
-
-impl fmt::Display for Redirect {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { location, status } = self;
-        write!(formatter, "Response(location={location}, status={status})")
-    }
 }
 
 impl<'a> Response<'a> {

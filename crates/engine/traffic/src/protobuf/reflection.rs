@@ -89,7 +89,6 @@ mod wire {
 pub enum CallError {
     #[error("the server does not have the method")]
     Unimplemented,
-    /// Anything else.
     #[error(transparent)]
     Failed(Box<dyn std::error::Error + Send + Sync>),
 }
@@ -105,7 +104,6 @@ pub struct Reflection<C> {
 }
 
 impl<C: FnMut(&str, &[u8]) -> Result<Vec<u8>, CallError>> Reflection<C> {
-    /// Reflects through `call`.
     pub fn new(call: C) -> Self {
         Self { call, method: None }
     }
@@ -242,7 +240,6 @@ impl From<SchemaError> for ReflectionError {
     }
 }
 
-/// The server responded with an error.
 fn refused(what: &str, error: &wire::Error) -> ReflectionError {
     let (code, message) = (error.code, printable(&error.message));
     ReflectionError(format!(

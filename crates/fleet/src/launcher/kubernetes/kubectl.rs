@@ -4,7 +4,7 @@ use std::io;
 use std::process::Command;
 use std::time::Duration;
 
-use super::settings::KubernetesSettings;
+use super::settings::Kubernetes;
 use crate::launcher::bounded;
 
 /// A command must end within this time.
@@ -52,7 +52,7 @@ pub(super) struct Failure {
 
 impl Kubectl {
     /// For the context and the namespace that the user set.
-    pub(super) fn new(settings: &KubernetesSettings) -> Self {
+    pub(super) fn new(settings: &Kubernetes) -> Self {
         let options = [
             ("context", &settings.context),
             ("namespace", &settings.namespace),
@@ -220,10 +220,10 @@ mod tests {
     const LIST: Attempt = Attempt("list", "pods");
 
     fn kubectl(context: Option<&str>) -> Kubectl {
-        Kubectl::new(&KubernetesSettings {
+        Kubectl::new(&Kubernetes {
             context: context.map(str::to_owned),
             namespace: Some("load".into()),
-            ..KubernetesSettings::default()
+            ..Kubernetes::default()
         })
     }
 

@@ -102,7 +102,6 @@ impl Data {
         self.bytes(files).map(Content::Bytes)
     }
 
-    /// The joined data.
     pub(super) fn bytes(self, files: &mut Files<'_>) -> Result<Vec<u8>, ImportError> {
         let mut all = Vec::new();
         for (number, piece) in self.pieces.into_iter().enumerate() {

@@ -60,7 +60,6 @@ fn is_for_powershell(command: &str) -> bool {
         || but_last.is_some_and(|(lines, _)| lines.lines().all(is_continued))
 }
 
-/// The files that stay files.
 fn files_of(content: &Content) -> Vec<&str> {
     match content {
         Content::File(name) => name.literal().into_iter().collect(),

@@ -23,7 +23,6 @@ pub(super) enum Flag {
     Hurl(FlagOption),
 }
 
-/// What the options say.
 #[derive(Default)]
 pub(super) struct Command {
     pub(super) urls: Vec<String>,
@@ -337,7 +336,6 @@ impl Command {
     }
 }
 
-/// The user and password of a URL.
 fn user_of(url: &Url) -> Option<String> {
     let userinfo = url.userinfo.as_deref()?;
     let decoded = |text| percent_decode_str(text).decode_utf8_lossy().into_owned();

@@ -76,7 +76,6 @@ pub fn har(text: &str, options: HarOptions) -> Result<Imported, ImportError> {
     Ok(imported)
 }
 
-/// The host of the first page's first request.
 fn first_host(entries: &[HarEntry], page: Option<&str>) -> Option<String> {
     let host = |recorded: &HarEntry| Url::parse(&recorded.request.url).ok().map(|url| url.host());
     let of_page = |recorded: &&HarEntry| page.is_some() && recorded.pageref.as_deref() == page;
@@ -114,7 +113,6 @@ fn sent_length(request: &HarRequest) -> Option<f64> {
     length.or(request.body_size)
 }
 
-/// What is not imported.
 #[derive(Default)]
 struct LeftOut {
     other_schemes: usize,

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use percent_encoding::percent_decode_str;
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Number;
 
@@ -142,14 +142,6 @@ impl<'de> Visitor<'de> for Nodes {
         Ok(Node::Null)
     }
 
-    fn visit_none<E>(self) -> Result<Node, E> {
-        Ok(Node::Null)
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Node, D::Error> {
-        Node::deserialize(deserializer)
-    }
-
     fn visit_bool<E>(self, value: bool) -> Result<Node, E> {
         Ok(Node::Bool(value))
     }
@@ -162,24 +154,12 @@ impl<'de> Visitor<'de> for Nodes {
         Ok(Node::Number(value.into()))
     }
 
-    fn visit_i128<E: Error>(self, value: i128) -> Result<Node, E> {
-        self.visit_f64(value as f64)
-    }
-
-    fn visit_u128<E: Error>(self, value: u128) -> Result<Node, E> {
-        self.visit_f64(value as f64)
-    }
-
     fn visit_f64<E>(self, value: f64) -> Result<Node, E> {
         Ok(Number::from_f64(value).map_or(Node::Null, Node::Number))
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Node, E> {
         Ok(Node::Text(value.to_owned()))
-    }
-
-    fn visit_string<E>(self, value: String) -> Result<Node, E> {
-        Ok(Node::Text(value))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Node, A::Error> {
