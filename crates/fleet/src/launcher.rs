@@ -1,6 +1,7 @@
 //! Where agents run: each scheduler is one implementation of a small trait.
 
 mod bounded;
+mod event;
 mod kubernetes;
 mod local;
 mod processes;
@@ -10,6 +11,7 @@ mod ssh;
 
 use std::sync::atomic::AtomicBool;
 
+pub use event::{Event, LaunchError};
 pub use kubernetes::Kubernetes;
 pub use local::Local;
 pub use processes::Processes;
@@ -32,26 +34,3 @@ pub trait Launcher {
     /// (`SLURM_PROCID`, `JOB_COMPLETION_INDEX`). If one cannot be started, nothing is left behind.
     fn launch(&self, launch: &Launch<'_>) -> Result<Processes, LaunchError>;
 }
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Event {
-    /// A line of an agent's standard output. The frame in it names the agent.
-    Line(String),
-    /// A line of an agent's, or the scheduler's, standard error.
-    Note {
-        /// Whose; `None` if it is unknown.
-        agent: Option<usize>,
-        text: String,
-    },
-    /// An agent ended, or can no longer be reached.
-    Ended {
-        /// Which one; `None` for all.
-        agent: Option<usize>,
-        /// Why, in the scheduler's words.
-        reason: String,
-    },
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct LaunchError(pub String);

@@ -12,7 +12,7 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-use super::{Event, LaunchError};
+use super::event::{Event, LaunchError};
 use crate::lock;
 
 /// Processes with their standard streams. Dropping them closes their standard input, gives them a moment to end, and
