@@ -71,7 +71,8 @@ fn measure(program: &Path, agents: usize, plan: &LoadPlan) {
     };
     let never = AtomicBool::new(false);
     let began = Instant::now();
-    let fleet = Fleet::launch_within(&Local::of(program), agents, limits, &never);
+    let local = Local::of(program);
+    let fleet = Fleet::launch(&local, agents, limits, &never, &mut |_, _| {});
     let fleet = fleet.expect("a fleet");
     let launch = began.elapsed();
     let began = Instant::now();

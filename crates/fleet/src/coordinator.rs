@@ -8,7 +8,7 @@ use prony_load::Progress;
 use serde::de::DeserializeOwned;
 
 use crate::clock::ClockOffset;
-use crate::error::{AgentName, AgentNames, FleetError, Notes};
+use crate::error::{AgentName, FleetError, in_words};
 use crate::frame::{Frames, Line};
 use crate::launcher::Event;
 use crate::limits::{Limits, SilentAgent};
@@ -126,11 +126,7 @@ impl<P: DeserializeOwned> Coordinator<P> {
         }
     }
 
-    /// Takes what happened.
-    ///
-    /// # Errors
-    ///
-    /// If that makes the load invalid.
+    /// Takes what happened. Fails if that makes the load invalid.
     pub(crate) fn take(&mut self, now: Duration, event: Event) -> Result<(), FleetError> {
         match event {
             Event::Line(line) => self.take_line(now, &line),
@@ -143,8 +139,8 @@ impl<P: DeserializeOwned> Coordinator<P> {
     }
 
     fn take_line(&mut self, now: Duration, line: &str) -> Result<(), FleetError> {
-        let framed = match self.frames.take(line) {
-            Ok(Line::Message(framed)) => framed,
+        let (agent, text) = match self.frames.take(line) {
+            Ok(Line::Message { agent, text }) => (agent, text),
             Ok(Line::Part { agent }) => {
                 self.agents[agent].hear(now);
                 return Ok(());
@@ -154,18 +150,18 @@ impl<P: DeserializeOwned> Coordinator<P> {
                 return Ok(());
             }
             Err(error) => {
-                let host = error.agent().and_then(|agent| self.name(agent).host);
-                return Err(FleetError::Frame { error, host });
+                let host = error.agent.and_then(|agent| self.name(agent).host);
+                let host = host.map_or_else(String::new, |host| format!(" ({host})"));
+                return Err(FleetError::Frame(format!("{error}{host}")));
             }
         };
-        let agent = framed.agent;
         self.agents[agent].hear(now);
-        match serde_json::from_str(&framed.text) {
+        match serde_json::from_str(&text) {
             Ok(message) => self.take_message(now, agent, message),
-            Err(error) => Err(FleetError::Unreadable {
-                agent: self.name(agent),
-                reason: error.to_string(),
-            }),
+            Err(error) => {
+                let fault = "sent a message that this version of Prony cannot read";
+                Err(self.faulty(agent, format!("{fault}: {error}")))
+            }
         }
     }
 
@@ -181,14 +177,13 @@ impl<P: DeserializeOwned> Coordinator<P> {
                 clock_ns,
                 host,
             } => self.pong(now, agent, number, clock_ns, host),
-            AgentMessage::Failed { reason, .. } => Err(FleetError::Failed {
-                agent: self.name(agent),
-                reason,
-            }),
+            AgentMessage::Failed { reason, .. } => {
+                Err(self.faulty(agent, format!("cannot run its part of the load: {reason}")))
+            }
             AgentMessage::Ready { load } => {
                 let of_agent = self.of_load(agent, load, "a ready signal")?;
                 if std::mem::replace(&mut of_agent.is_ready, true) {
-                    Err(self.foreign(agent, "a second ready signal"))
+                    Err(self.name(agent).sent_foreign("a second ready signal"))
                 } else {
                     Ok(())
                 }
@@ -211,14 +206,12 @@ impl<P: DeserializeOwned> Coordinator<P> {
         host: Host,
     ) -> Result<(), FleetError> {
         if host.version != VERSION {
-            return Err(FleetError::Version {
-                agent: AgentName {
-                    index: agent,
-                    host: Some(host.name),
-                },
-                theirs: host.version,
-                ours: VERSION.into(),
-            });
+            let fault = format!(
+                "runs Prony {}, and this is Prony {VERSION}: install the same version on all hosts",
+                host.version
+            );
+            self.agents[agent].host = Some(host);
+            return Err(self.faulty(agent, fault));
         }
         self.agents[agent].host = Some(host);
         // A reply to a ping long ago only shows that the agent lives.
@@ -253,7 +246,7 @@ impl<P: DeserializeOwned> Coordinator<P> {
                 return Ok(());
             }
         };
-        Err(self.foreign(agent, what))
+        Err(self.name(agent).sent_foreign(what))
     }
 
     /// The agent's state in the load with that number.
@@ -266,17 +259,12 @@ impl<P: DeserializeOwned> Coordinator<P> {
         let name = self.name(agent);
         let load = self.load.as_mut().filter(|load| load.number == number);
         let of_agent = load.and_then(|load| load.of_agent.get_mut(agent));
-        of_agent.ok_or_else(|| FleetError::Foreign {
-            agent: name,
-            what: format!("{what} of load {number}"),
-        })
+        of_agent.ok_or_else(|| name.sent_foreign(&format!("{what} of load {number}")))
     }
 
-    fn foreign(&self, agent: usize, what: &str) -> FleetError {
-        FleetError::Foreign {
-            agent: self.name(agent),
-            what: what.into(),
-        }
+    fn faulty(&self, agent: usize, fault: String) -> FleetError {
+        let agent = self.name(agent);
+        FleetError::Faulty { agent, fault }
     }
 
     fn ended(&self, agent: Option<usize>, reason: String) -> FleetError {
@@ -286,7 +274,8 @@ impl<P: DeserializeOwned> Coordinator<P> {
                 reason,
                 notes: self.notes(Some(agent)),
             },
-            _ => FleetError::AllEnded {
+            _ => FleetError::AllLost {
+                how: "all agents were lost",
                 reason,
                 notes: self.notes(None),
             },
@@ -307,10 +296,19 @@ impl<P: DeserializeOwned> Coordinator<P> {
     }
 
     /// The last notes of the agent, or of the scheduler if there are none.
-    pub(crate) fn notes(&self, agent: Option<usize>) -> Notes {
+    pub(crate) fn notes(&self, agent: Option<usize>) -> String {
         let of_agent = agent.map(|agent| &self.agents[agent].notes);
         let of_agent = of_agent.filter(|notes| !notes.is_empty());
-        Notes(of_agent.unwrap_or(&self.notes).iter().cloned().collect())
+        let notes: Vec<&str> = of_agent
+            .unwrap_or(&self.notes)
+            .iter()
+            .map(String::as_str)
+            .collect();
+        if notes.is_empty() {
+            String::new()
+        } else {
+            format!("; its last words: {}", notes.join(" | "))
+        }
     }
 
     fn name(&self, agent: usize) -> AgentName {
@@ -321,9 +319,9 @@ impl<P: DeserializeOwned> Coordinator<P> {
         }
     }
 
-    fn names(&self, is_named: impl Fn(usize) -> bool) -> AgentNames {
+    fn names(&self, is_named: impl Fn(usize) -> bool) -> String {
         let agents = (0..self.agents.len()).filter(|&agent| is_named(agent));
-        AgentNames(agents.map(|agent| self.name(agent)).collect())
+        in_words(&agents.map(|agent| self.name(agent)).collect::<Vec<_>>())
     }
 
     /// Where the agents run, once each has replied.
@@ -331,7 +329,6 @@ impl<P: DeserializeOwned> Coordinator<P> {
         self.agents.iter().map(|agent| agent.host.clone()).collect()
     }
 
-    /// How many agents have replied.
     pub(crate) fn replied(&self) -> usize {
         let replied = self.agents.iter().filter(|agent| agent.host.is_some());
         replied.count()
@@ -375,7 +372,6 @@ impl<P: DeserializeOwned> Coordinator<P> {
         self.loads
     }
 
-    /// Ends the load early.
     pub(crate) fn stop(&mut self, now: Duration) {
         if let Some(load) = &mut self.load {
             load.stopped.get_or_insert(now);
@@ -410,11 +406,7 @@ impl<P: DeserializeOwned> Coordinator<P> {
         Some(Progress::sum(agents))
     }
 
-    /// What to send now. Called often, and after all events that have happened.
-    ///
-    /// # Errors
-    ///
-    /// If something has not happened in time.
+    /// What to send now. Called often, and after all events that have happened. Fails if something has not happened in time.
     pub(crate) fn tick(&mut self, now: Duration) -> Result<Vec<FleetMessage>, FleetError> {
         self.forgive_stall(now);
         self.check_silence(now)?;
@@ -488,15 +480,15 @@ impl<P: DeserializeOwned> Coordinator<P> {
         let is_late = match (load.stopped, load.stage, load.longest) {
             (Some(stopped), ..) => is_over(stopped, within),
             (None, Stage::Running { at }, Some(longest)) => is_over(at + longest, within),
-            (None, Stage::Preparing { since }, _) if is_over(since, self.limits.prepare) => {
+            (None, Stage::Preparing { since } | Stage::Clocks { since, .. }, _)
+                if is_over(since, self.limits.prepare) =>
+            {
+                let is_prepared = |it: &OfAgent<P>| match load.stage {
+                    Stage::Clocks { ping, .. } => it.replied_to >= Some(ping),
+                    _ => it.is_ready,
+                };
                 return Err(FleetError::NotReady {
-                    agents: self.names(|agent| missing(agent, &|it| it.is_ready)),
-                    within: self.limits.prepare,
-                });
-            }
-            (None, Stage::Clocks { since, ping, .. }, _) if is_over(since, self.limits.prepare) => {
-                return Err(FleetError::NotReady {
-                    agents: self.names(|agent| missing(agent, &|it| it.replied_to >= Some(ping))),
+                    agents: self.names(|agent| missing(agent, &is_prepared)),
                     within: self.limits.prepare,
                 });
             }

@@ -3,16 +3,21 @@
 use std::fmt;
 use std::time::Duration;
 
-use crate::frame::FrameError;
 use crate::launcher::LaunchError;
 
 /// An agent, as messages name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AgentName {
-    /// Its number.
     pub index: usize,
     /// Its host, if it has told it.
     pub host: Option<String>,
+}
+
+impl AgentName {
+    pub(crate) fn sent_foreign(self, what: &str) -> FleetError {
+        let fault = format!("sent {what}, which does not belong to this load");
+        FleetError::Faulty { agent: self, fault }
+    }
 }
 
 impl fmt::Display for AgentName {
@@ -24,39 +29,20 @@ impl fmt::Display for AgentName {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AgentNames(pub Vec<AgentName>);
-
 /// More agents are counted, not named.
 const NAMED: usize = 8;
 
-impl fmt::Display for AgentNames {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (position, agent) in self.0.iter().take(NAMED).enumerate() {
-            let comma = if position == 0 { "" } else { ", " };
-            write!(f, "{comma}{agent}")?;
-        }
-        match self.0.len().saturating_sub(NAMED) {
-            0 => Ok(()),
-            more => write!(f, " and {more} more"),
-        }
+pub(crate) fn in_words(agents: &[AgentName]) -> String {
+    let named = agents.iter().take(NAMED).map(AgentName::to_string);
+    let named = named.collect::<Vec<_>>().join(", ");
+    match agents.len().saturating_sub(NAMED) {
+        0 => named,
+        more => format!("{named} and {more} more"),
     }
 }
 
-/// The last lines that an agent or the scheduler wrote to standard error.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Notes(pub Vec<String>);
-
-impl fmt::Display for Notes {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.as_slice() {
-            [] => Ok(()),
-            lines => write!(f, "; its last words: {}", lines.join(" | ")),
-        }
-    }
-}
-
-/// Why a load of a fleet is invalid. Nothing of it is reported, and its agents are stopped.
+/// Why a load of a fleet is invalid. Nothing of it is reported, and its agents are stopped. Notes are the last lines that an
+/// agent or the scheduler wrote to standard error.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum FleetError {
     #[error(transparent)]
@@ -72,27 +58,26 @@ pub enum FleetError {
         .within.as_secs()
     )]
     NotPlaced {
-        agents: AgentNames,
+        agents: String,
         of: usize,
         within: Duration,
-        notes: Notes,
+        notes: String,
     },
-    #[error(
-        "{agent} runs Prony {theirs}, and this is Prony {ours}: install the same version on all hosts"
-    )]
-    Version {
-        agent: AgentName,
-        theirs: String,
-        ours: String,
-    },
+    /// It runs another version, sent what it should not, or cannot run its part.
+    #[error("{agent} {fault}")]
+    Faulty { agent: AgentName, fault: String },
     #[error("{agent} was lost: {reason}{notes}")]
     Ended {
         agent: AgentName,
         reason: String,
-        notes: Notes,
+        notes: String,
     },
-    #[error("all agents were lost: {reason}{notes}")]
-    AllEnded { reason: String, notes: Notes },
+    #[error("{how}: {reason}{notes}")]
+    AllLost {
+        how: &'static str,
+        reason: String,
+        notes: String,
+    },
     #[error(
         "{agent} has sent nothing for {:.1} s: its process hangs, its host is overloaded, or the network to it is cut{notes}",
         .silent.as_secs_f64()
@@ -100,29 +85,16 @@ pub enum FleetError {
     Silent {
         agent: AgentName,
         silent: Duration,
-        notes: Notes,
+        notes: String,
     },
-    #[error("no agent can be reached: {reason}{notes}")]
-    Unreachable { reason: String, notes: Notes },
-    #[error("{error}{}", on(host))]
-    Frame {
-        error: FrameError,
-        host: Option<String>,
-    },
-    #[error("{agent} sent a message that this version of Prony cannot read: {reason}")]
-    Unreadable { agent: AgentName, reason: String },
-    #[error("{agent} sent {what}, which does not belong to this load")]
-    Foreign { agent: AgentName, what: String },
-    #[error("{agent} cannot run its part of the load: {reason}")]
-    Failed { agent: AgentName, reason: String },
+    /// A line of an agent, or of what passes as one, is wrong.
+    #[error("{0}")]
+    Frame(String),
     #[error(
         "{agents} had not prepared the load within {} s: check that the target accepts connections from there",
         .within.as_secs()
     )]
-    NotReady {
-        agents: AgentNames,
-        within: Duration,
-    },
+    NotReady { agents: String, within: Duration },
     #[error(
         "{agent} began {:.1} ms after the agreed instant, more than the {} ms allowed: its host is overloaded",
         .lag.as_secs_f64() * 1e3,
@@ -134,17 +106,9 @@ pub enum FleetError {
         most: Duration,
     },
     #[error("{agents} sent no result within {} s of the end of the load", .within.as_secs())]
-    NoResult {
-        agents: AgentNames,
-        within: Duration,
-    },
+    NoResult { agents: String, within: Duration },
     #[error("{0}")]
     NotPortable(String),
     #[error("the fleet was lost before this load: {0}")]
     Lost(Box<FleetError>),
-}
-
-fn on(host: &Option<String>) -> String {
-    host.as_ref()
-        .map_or_else(String::new, |host| format!(" ({host})"))
 }

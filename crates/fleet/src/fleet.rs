@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
@@ -11,8 +11,9 @@ use prony_model::{AgentResult, FleetResult, LoadResult};
 
 use crate::coordinator::{AgentPart, Coordinator};
 use crate::error::{AgentName, FleetError};
-use crate::launcher::{Agents, Launch, LaunchError, Launcher};
+use crate::launcher::{Launch, LaunchError, Launcher, Processes};
 use crate::limits::{Limits, SilentAgent};
+use crate::lock;
 use crate::message::{FleetMessage, Host};
 
 /// How long to wait for the next event at most.
@@ -42,52 +43,20 @@ pub struct Fleet {
     idle: Option<JoinHandle<()>>,
 }
 
-/// The agents, and what they do.
 struct Driver {
     began: Instant,
     limits: Limits,
     /// `None` once they are lost.
-    agents: Option<Box<dyn Agents>>,
+    agents: Option<Processes>,
     coordinator: Coordinator<PartResult>,
     unreachable: Option<(Instant, String)>,
     lost: Option<FleetError>,
 }
 
 impl Fleet {
-    /// Starts the agents and waits until each has replied.
-    ///
-    /// # Errors
-    ///
-    /// If one does not.
+    /// Starts the agents and waits until each has replied. `observe` hears how many agents have, and of how many: once they
+    /// are started, and whenever that changes.
     pub fn launch(
-        launcher: &dyn Launcher,
-        agents: usize,
-        interrupt: &AtomicBool,
-    ) -> Result<Self, FleetError> {
-        Self::launch_within(launcher, agents, Limits::default(), interrupt)
-    }
-
-    /// Starts the agents and waits until each has replied, with limits of one's own.
-    ///
-    /// # Errors
-    ///
-    /// If one does not reply in time.
-    pub fn launch_within(
-        launcher: &dyn Launcher,
-        agents: usize,
-        limits: Limits,
-        interrupt: &AtomicBool,
-    ) -> Result<Self, FleetError> {
-        Self::launch_observed(launcher, agents, limits, interrupt, &mut |_, _| {})
-    }
-
-    /// As [`launch_within`](Self::launch_within). `observe` hears how many agents have replied, and of how many: once
-    /// they are started, and whenever that changes.
-    ///
-    /// # Errors
-    ///
-    /// If one does not reply in time.
-    pub fn launch_observed(
         launcher: &dyn Launcher,
         agents: usize,
         limits: Limits,
@@ -133,10 +102,8 @@ impl Fleet {
             }
         };
         let (driver, is_over) = (Arc::new(Mutex::new(driver)), Arc::default());
-        let idle = {
-            let (driver, is_over) = (Arc::clone(&driver), Arc::clone(&is_over));
-            thread::Builder::new().spawn(move || stay_in_touch(&driver, &is_over))
-        };
+        let shared = (Arc::clone(&driver), Arc::clone(&is_over));
+        let idle = thread::Builder::new().spawn(move || stay_in_touch(&shared.0, &shared.1));
         let idle = idle.map_err(|error| LaunchError(format!("cannot start a thread: {error}")))?;
         Ok(Self {
             id,
@@ -150,7 +117,6 @@ impl Fleet {
         })
     }
 
-    /// Its id, which the command lines of its agents include.
     pub fn id(&self) -> &str {
         &self.id
     }
@@ -182,7 +148,6 @@ impl Fleet {
         driver.turn(Duration::ZERO)?;
         let prepare = serde_json::to_string(&FleetMessage::Prepare {
             load: driver.coordinator.next_load(),
-            agents: plan.agents as u64,
             plan: Box::new(plan.clone()),
         });
         let prepare = prepare.map_err(|error| FleetError::NotPortable(error.to_string()))?;
@@ -329,11 +294,7 @@ impl Drop for Fleet {
 }
 
 impl Driver {
-    /// Takes all events, waiting for the first, and sends what is due.
-    ///
-    /// # Errors
-    ///
-    /// If the fleet is lost. Its agents are stopped then.
+    /// Takes all events, waiting for the first, and sends what is due. If the fleet is lost, its agents are stopped.
     fn turn(&mut self, wait: Duration) -> Result<(), FleetError> {
         if let Some(lost) = &self.lost {
             return Err(FleetError::Lost(Box::new(lost.clone())));
@@ -375,27 +336,23 @@ impl Driver {
         parts: Vec<AgentPart<PartResult>>,
     ) -> Result<Vec<AgentPart<PartResult>>, FleetError> {
         let most = self.limits.start_lag;
-        let fault = parts.iter().enumerate().find_map(|(index, one)| {
+        for (index, one) in parts.iter().enumerate() {
             let host = Some(one.host.clone());
             let agent = AgentName { index, host };
             let lag = one.part.start_lag();
-            match one.part.check(plan, index) {
-                Err(error) => {
-                    let what = format!("a foreign result ({error})");
-                    Some(FleetError::Foreign { agent, what })
-                }
-                Ok(()) if lag > most => Some(FleetError::LateStart { agent, lag, most }),
-                Ok(()) => None,
+            if let Err(error) = one.part.check(plan, index) {
+                return Err(agent.sent_foreign(&format!("a foreign result ({error})")));
             }
-        });
-        match fault {
-            Some(fault) => Err(fault),
-            None => Ok(parts),
+            if lag > most {
+                return Err(FleetError::LateStart { agent, lag, most });
+            }
         }
+        Ok(parts)
     }
 
     fn all_lost(&self, reason: String) -> FleetError {
-        FleetError::Unreachable {
+        FleetError::AllLost {
+            how: "no agent can be reached",
             reason,
             notes: self.coordinator.notes(None),
         }
@@ -419,7 +376,6 @@ impl Driver {
         }
     }
 
-    /// Ends the agents.
     fn end(&mut self) {
         self.send(&FleetMessage::End);
         self.agents = None;
@@ -442,10 +398,6 @@ fn stay_in_touch(driver: &Mutex<Driver>, is_over: &AtomicBool) {
         }
         thread::park_timeout(IDLE);
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A new id: schedulers use it in names, which begin with a letter.

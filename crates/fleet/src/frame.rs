@@ -41,41 +41,28 @@ impl Framer {
         }
     }
 
-    /// The lines of its next message, which has no line breaks. Each line ends with a line feed.
-    ///
-    /// # Errors
-    ///
-    /// If the message is too long.
+    /// The lines of its next message, which has no line breaks, unless it is too long. Each line ends with a line feed.
     pub fn lines(&mut self, message: &str) -> Result<Vec<String>, FrameError> {
         if message.len() > LONGEST_MESSAGE {
-            return Err(FrameError::TooLong { agent: self.agent });
+            return Err(FrameError::too_long(self.agent));
         }
+        let Self {
+            fleet,
+            agent,
+            process,
+            sequence,
+        } = self;
+        let checksum = checksum(fleet, (*agent, *process, *sequence), message);
         let pieces = pieces(message);
-        let header = Header {
-            agent: self.agent,
-            process: self.process,
-            sequence: self.sequence,
-            part: 0,
-            parts: pieces.len(),
-            checksum: "",
-        };
-        let checksum = checksum(&self.fleet, &header, message);
-        self.sequence += 1;
+        let parts = pieces.len();
         let line = |(part, piece): (usize, &str)| {
-            let Self {
-                fleet,
-                agent,
-                process,
-                ..
-            } = self;
-            let Header {
-                sequence, parts, ..
-            } = header;
             format!(
                 "{WORD} {fleet} {agent} {process:x} {sequence} {part}/{parts} {checksum} {piece}\n"
             )
         };
-        Ok(pieces.into_iter().enumerate().map(line).collect())
+        let lines = pieces.into_iter().enumerate().map(line).collect();
+        self.sequence += 1;
+        Ok(lines)
     }
 }
 
@@ -92,13 +79,8 @@ fn pieces(text: &str) -> Vec<&str> {
     pieces
 }
 
-fn checksum(fleet: &str, header: &Header<'_>, message: &str) -> String {
-    let Header {
-        agent,
-        process,
-        sequence,
-        ..
-    } = header;
+/// Over a message, and whose it is: its agent, process and sequence.
+fn checksum(fleet: &str, (agent, process, sequence): (usize, u64, u64), message: &str) -> String {
     let mut sha = Sha256::new();
     sha.update(format!("{fleet} {agent} {process:x} {sequence} "));
     sha.update(message);
@@ -148,67 +130,48 @@ struct Open {
     text: String,
 }
 
-/// A whole message.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Framed {
-    pub agent: usize,
-    /// The message.
-    pub text: String,
-}
-
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
     /// Part of an agent's message; the rest is to come.
     Part { agent: usize },
-    /// The last part of a message.
-    Message(Framed),
+    /// The last part of a message, and the whole text.
+    Message { agent: usize, text: String },
     /// Nothing that an agent sends.
     Note,
 }
 
 /// What is wrong with a line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum FrameError {
-    #[error("agent {agent} of another fleet ({fleet}) sent a message")]
-    ForeignFleet { agent: usize, fleet: String },
-    #[error("agent {agent} sent a message, but the fleet has only {agents}, counted from 0")]
-    ForeignAgent { agent: usize, agents: usize },
-    #[error("a second process sent a message as agent {agent}: the scheduler restarted it")]
-    Restarted { agent: usize },
-    #[error("part {expected} of message {sequence} of agent {agent} is missing")]
-    Missing {
-        agent: usize,
-        sequence: u64,
-        expected: usize,
-    },
-    #[error("message {expected} of agent {agent} is missing")]
-    MissingMessage { agent: usize, expected: u64 },
-    #[error("part {part} of message {sequence} of agent {agent} arrived twice")]
-    Repeated {
-        agent: usize,
-        sequence: u64,
-        part: usize,
-    },
-    #[error("message {sequence} of agent {agent} arrived damaged")]
-    Damaged { agent: usize, sequence: u64 },
-    #[error("a line that begins like a message of an agent arrived damaged: {start}")]
-    Unreadable { start: String },
-    #[error("agent {agent} sent a message of more than {} MiB", LONGEST_MESSAGE / (1024 * 1024))]
-    TooLong { agent: usize },
+#[error("{fault}")]
+pub struct FrameError {
+    /// The agent, if it is one of the fleet.
+    pub(crate) agent: Option<usize>,
+    fault: String,
 }
 
 impl FrameError {
-    /// The agent, if it is one of the fleet.
-    pub fn agent(&self) -> Option<usize> {
-        match self {
-            Self::ForeignFleet { .. } | Self::ForeignAgent { .. } | Self::Unreadable { .. } => None,
-            Self::Restarted { agent }
-            | Self::Missing { agent, .. }
-            | Self::MissingMessage { agent, .. }
-            | Self::Repeated { agent, .. }
-            | Self::Damaged { agent, .. }
-            | Self::TooLong { agent } => Some(*agent),
-        }
+    fn of(agent: usize, fault: String) -> Self {
+        let agent = Some(agent);
+        Self { agent, fault }
+    }
+
+    fn of_others(fault: String) -> Self {
+        Self { agent: None, fault }
+    }
+
+    fn too_long(agent: usize) -> Self {
+        let most = LONGEST_MESSAGE / (1024 * 1024);
+        Self::of(
+            agent,
+            format!("agent {agent} sent a message of more than {most} MiB"),
+        )
+    }
+
+    fn damaged(agent: usize, sequence: u64) -> Self {
+        Self::of(
+            agent,
+            format!("message {sequence} of agent {agent} arrived damaged"),
+        )
     }
 }
 
@@ -222,11 +185,8 @@ impl Frames {
         }
     }
 
-    /// Takes the next line, with or without its line feed.
-    ///
-    /// # Errors
-    ///
-    /// If a part is missing, repeated, out of order, damaged, or none of this fleet's.
+    /// Takes the next line, with or without its line feed. Fails if a part is missing, repeated, out of order, damaged, or
+    /// none of this fleet's.
     pub fn take(&mut self, line: &str) -> Result<Line, FrameError> {
         let line = line.trim_end_matches(['\n', '\r']);
         let Some((fleet, rest)) = split_fleet(line) else {
@@ -236,18 +196,23 @@ impl Frames {
         if fleet != self.fleet {
             // Without the rest it is some program's sentence that begins with the word.
             return header.map_or(Ok(Line::Note), |(header, _)| {
-                Err(FrameError::ForeignFleet {
-                    agent: header.agent,
-                    fleet: fleet.into(),
-                })
+                let agent = header.agent;
+                Err(FrameError::of_others(format!(
+                    "agent {agent} of another fleet ({fleet}) sent a message"
+                )))
             });
         }
-        let (header, text) = header.ok_or_else(|| FrameError::Unreadable {
-            start: line.chars().take(80).collect(),
+        let (header, text) = header.ok_or_else(|| {
+            let start: String = line.chars().take(80).collect();
+            FrameError::of_others(format!(
+                "a line that begins like a message of an agent arrived damaged: {start}"
+            ))
         })?;
         let (agent, agents) = (header.agent, self.agents);
         if agent >= agents {
-            return Err(FrameError::ForeignAgent { agent, agents });
+            return Err(FrameError::of_others(format!(
+                "agent {agent} sent a message, but the fleet has only {agents}, counted from 0"
+            )));
         }
         // Output before a scheduler connects may be lost, so the first message may have any number.
         let origin = self.from.entry(agent).or_insert_with(|| Origin {
@@ -255,54 +220,47 @@ impl Frames {
             sequence: header.sequence,
             open: None,
         });
-        let whole = origin.take(&header, text)?;
-        let Some(text) = whole else {
+        let Some(text) = origin.take(&header, text)? else {
             return Ok(Line::Part { agent });
         };
-        if checksum(&self.fleet, &header, &text) == header.checksum {
-            Ok(Line::Message(Framed { agent, text }))
+        let whose = (agent, header.process, header.sequence);
+        if checksum(&self.fleet, whose, &text) == header.checksum {
+            Ok(Line::Message { agent, text })
         } else {
-            Err(FrameError::Damaged {
-                agent,
-                sequence: header.sequence,
-            })
+            Err(FrameError::damaged(agent, header.sequence))
         }
     }
 }
 
 impl Origin {
+    /// Whether it is the next part.
+    fn check(&self, header: &Header<'_>) -> Result<(), FrameError> {
+        let (agent, sequence, part) = (header.agent, header.sequence, header.part);
+        let received = self.open.as_ref().map_or(0, |open| open.received);
+        let expected = (self.sequence, received);
+        let fault = if header.process != self.process {
+            format!("a second process sent a message as agent {agent}: the scheduler restarted it")
+        } else if (sequence, part) == expected {
+            return Ok(());
+        } else if (sequence, part) < expected {
+            format!("part {part} of message {sequence} of agent {agent} arrived twice")
+        } else if sequence > self.sequence && self.open.is_none() {
+            format!("message {} of agent {agent} is missing", self.sequence)
+        } else {
+            format!(
+                "part {received} of message {} of agent {agent} is missing",
+                self.sequence
+            )
+        };
+        Err(FrameError::of(agent, fault))
+    }
+
     /// Adds a part, and gives the message if it was the last one.
     fn take(&mut self, header: &Header<'_>, text: &str) -> Result<Option<String>, FrameError> {
-        let (agent, sequence, part) = (header.agent, header.sequence, header.part);
-        if header.process != self.process {
-            return Err(FrameError::Restarted { agent });
-        }
-        let received = self.open.as_ref().map_or(0, |open| open.received);
-        let repeated = FrameError::Repeated {
-            agent,
-            sequence,
-            part,
-        };
-        let missing = FrameError::Missing {
-            agent,
-            sequence: self.sequence,
-            expected: received,
-        };
-        match sequence.cmp(&self.sequence) {
-            std::cmp::Ordering::Less => return Err(repeated),
-            std::cmp::Ordering::Greater if self.open.is_some() => return Err(missing),
-            std::cmp::Ordering::Greater => {
-                return Err(FrameError::MissingMessage {
-                    agent,
-                    expected: self.sequence,
-                });
-            }
-            std::cmp::Ordering::Equal if part < received => return Err(repeated),
-            std::cmp::Ordering::Equal if part > received => return Err(missing),
-            std::cmp::Ordering::Equal => {}
-        }
+        let (agent, sequence) = (header.agent, header.sequence);
+        self.check(header)?;
         if header.parts > MOST_PARTS {
-            return Err(FrameError::TooLong { agent });
+            return Err(FrameError::too_long(agent));
         }
         let open = self.open.get_or_insert_with(|| Open {
             parts: header.parts,
@@ -311,10 +269,10 @@ impl Origin {
             text: String::new(),
         });
         if open.parts != header.parts || open.checksum != header.checksum {
-            return Err(FrameError::Damaged { agent, sequence });
+            return Err(FrameError::damaged(agent, sequence));
         }
         if open.text.len() + text.len() > LONGEST_MESSAGE {
-            return Err(FrameError::TooLong { agent });
+            return Err(FrameError::too_long(agent));
         }
         open.text.push_str(text);
         open.received += 1;

@@ -14,12 +14,18 @@ mod launcher;
 mod limits;
 mod message;
 
-pub use error::{AgentName, AgentNames, FleetError, Notes};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+pub use error::{AgentName, FleetError};
 pub use fleet::{Fleet, LONGEST_LOAD, longest};
-pub use frame::{FrameError, Framed, Framer, Frames, Line, is_fleet_id};
+pub use frame::{FrameError, Framer, Frames, Line, is_fleet_id};
 pub use launcher::{
-    Agents, Event, Kubernetes, KubernetesSettings, Launch, LaunchError, Launcher, Local, Processes,
-    Slurm, SlurmSettings, Ssh, SshSettings,
+    Event, Kubernetes, Launch, LaunchError, Launcher, Local, Processes, Slurm, Ssh, SshSettings,
 };
 pub use limits::{Limits, SilentAgent};
 pub use message::{AgentMessage, FleetMessage, Host, VERSION};
+
+/// Locks a value, although a thread that had it may have panicked.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use crate::error::AgentName;
 
-/// How long a fleet waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
     /// For the first reply of every agent.

@@ -12,27 +12,24 @@ pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 pub enum FleetMessage {
     /// Reply at once. An agent that hears nothing for a while stops.
     Ping {
-        /// Comes back in the reply.
         number: u64,
     },
     /// Prepare a load: build the plan, and open the connections of a rate.
     Prepare {
         /// Counts the loads of the fleet.
         load: u64,
-        /// How many agents share it: the first ones. The others ignore it.
-        agents: u64,
-        /// The whole load. Each agent takes its part.
+        /// The whole load. The first agents take their parts, as many as share it, and the others ignore it.
         plan: Box<LoadPlan>,
     },
-    /// Start the load at an instant.
     Start {
         load: u64,
         /// The instant for each agent that shares it, by its index: nanoseconds of the agent's own clock.
         at_ns: Vec<u64>,
     },
     /// End the load now, and send the result so far.
-    Stop { load: u64 },
-    /// End the process.
+    Stop {
+        load: u64,
+    },
     End,
 }
 
@@ -40,46 +37,38 @@ pub enum FleetMessage {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AgentMessage<P = PartResult> {
-    /// The reply to a ping.
     Pong {
-        /// That of the ping.
         number: u64,
         /// The agent's clock when it replied, in nanoseconds.
         clock_ns: u64,
-        /// Who replies.
         host: Host,
     },
     /// A long message of the fleet is arriving. It shows that the agent lives, although it cannot reply to pings.
     Receiving,
     /// The load is prepared, and waits for its start.
-    Ready { load: u64 },
+    Ready {
+        load: u64,
+    },
     /// How far the load has come. It also shows that the agent lives.
     Running {
         load: u64,
-        /// Its figures.
         progress: Box<Progress>,
     },
-    /// The load has ended.
     Result {
         load: u64,
-        /// The agent's part.
         part: Box<P>,
     },
-    /// The load could not be run.
     Failed {
         load: u64,
-        /// Why.
         reason: String,
     },
 }
 
-/// Where an agent runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Host {
     /// Its name: that of the node, if the scheduler tells it.
     pub name: String,
     /// How many CPUs the agent may use.
     pub cpus: usize,
-    /// The version of Prony.
     pub version: String,
 }

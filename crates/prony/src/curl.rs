@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use prony_hurl::evaluate::{Environment, FileError, Rendered, Scope, Variables};
-use prony_traffic::import::{Content, Files, Options, Scenario};
+use prony_traffic::import::{Content, Entry, Options};
 
 use crate::arguments;
 use crate::exit::usage;
@@ -30,9 +30,9 @@ impl CurlRequest {
 
     /// The request is what the Hurl file of the command sends, so `prony import curl` shows it.
     fn of(command: &str) -> Result<Self, Box<dyn Error>> {
-        let mut scenario = prony_traffic::import::curl(command, &mut CurrentFolder)?.scenario;
-        let (options, bytes) = take_bytes(&mut scenario);
-        let text = prony_traffic::import::write(&scenario, &[])?;
+        let mut entries = prony_traffic::import::curl(command, &mut read_file)?.entries;
+        let (options, bytes) = take_bytes(&mut entries);
+        let text = prony_traffic::import::write(&entries, &[])?;
         let file = prony_hurl::parse(&text)?;
         let entry = file.entries.first().ok_or("it has no request")?;
         let variables = Variables::default();
@@ -47,8 +47,8 @@ impl CurlRequest {
 }
 
 /// The options of the only entry, and its body if it is at hand: it may be longer than a Hurl file.
-fn take_bytes(scenario: &mut Scenario) -> (Options, Option<Vec<u8>>) {
-    let Some(entry) = scenario.entries.first_mut() else {
+fn take_bytes(entries: &mut [Entry]) -> (Options, Option<Vec<u8>>) {
+    let Some(entry) = entries.first_mut() else {
         return (Options::default(), None);
     };
     let bytes = match &mut entry.content {
@@ -58,14 +58,12 @@ fn take_bytes(scenario: &mut Scenario) -> (Options, Option<Vec<u8>>) {
     (std::mem::take(&mut entry.options), bytes)
 }
 
-/// Files from the current folder.
-pub(crate) struct CurrentFolder;
-
-impl Files for CurrentFolder {
-    fn read(&mut self, name: &str) -> Result<Vec<u8>, String> {
-        arguments::file_or_stdin(Path::new(name))
-    }
+/// Reads a file from the current folder.
+pub(crate) fn read_file(name: &str) -> Result<Vec<u8>, String> {
+    arguments::file_or_stdin(Path::new(name))
 }
+
+struct CurrentFolder;
 
 impl Environment for CurrentFolder {
     fn now(&mut self) -> SystemTime {
@@ -77,6 +75,6 @@ impl Environment for CurrentFolder {
     }
 
     fn file(&mut self, name: &str) -> Result<Vec<u8>, FileError> {
-        self.read(name).map_err(FileError::Unreadable)
+        read_file(name).map_err(FileError::Unreadable)
     }
 }

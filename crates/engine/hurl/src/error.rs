@@ -9,7 +9,6 @@ use crate::position::Position;
 #[error("{}:{}: {reason}", position.line, position.column)]
 pub struct Fault {
     pub(crate) title: &'static str,
-    /// The place that is wrong.
     pub position: Position,
     /// What is wrong, and what is right.
     pub reason: Cow<'static, str>,

@@ -3,14 +3,11 @@
 /// A line and a column, both from 1, as Hurl counts them: combining characters take no column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Position {
-    /// The line, from 1.
     pub line: usize,
-    /// The column in characters, from 1.
     pub column: usize,
 }
 
 impl Position {
-    /// The first character of a text.
     pub const START: Position = Position { line: 1, column: 1 };
 
     /// The position after `character` at this one.

@@ -44,7 +44,6 @@ impl<'a> Reader<'a> {
         self.cursor.index == self.text.len()
     }
 
-    /// What has not been read.
     pub(crate) fn rest(&self) -> &'a str {
         &self.text[self.cursor.index..]
     }
@@ -68,12 +67,10 @@ impl<'a> Reader<'a> {
         self.since(start)
     }
 
-    /// What was read since `start`.
     pub(crate) fn since(&self, start: Cursor) -> &'a str {
         &self.text[start.index..self.cursor.index]
     }
 
-    /// Reads `literal` if it is next.
     pub(crate) fn skip(&mut self, literal: &str) -> bool {
         let is_next = self.rest().starts_with(literal);
         if is_next {

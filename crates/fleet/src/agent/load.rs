@@ -5,7 +5,7 @@ use std::sync::mpsc::SyncSender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::{AgentMessage, LONGEST_LOAD, longest};
+use crate::{AgentMessage, LONGEST_LOAD, lock, longest};
 use prony_load::{LoadPlan, PartResult, Start, run_part};
 
 /// How often the fleet hears how far the load has come.
@@ -67,7 +67,7 @@ impl Control {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 
@@ -99,13 +99,12 @@ impl Start for AtTheLine<'_> {
 /// Runs the part of agent `index`, and gives the message with what it counted.
 pub(crate) fn run(
     plan: &LoadPlan,
-    agents: u64,
     index: usize,
     control: &Arc<Control>,
     output: &SyncSender<AgentMessage>,
 ) -> AgentMessage {
     let load = control.number;
-    match counted(plan, agents, index, control, output) {
+    match counted(plan, index, control, output) {
         Ok(part) => AgentMessage::Result {
             load,
             part: Box::new(part),
@@ -116,19 +115,12 @@ pub(crate) fn run(
 
 fn counted(
     plan: &LoadPlan,
-    agents: u64,
     index: usize,
     control: &Arc<Control>,
     output: &SyncSender<AgentMessage>,
 ) -> Result<PartResult, String> {
     let valid = plan.validate();
     valid.map_err(|error| format!("the plan is damaged: {error}"))?;
-    if plan.agents as u64 != agents || index >= plan.agents {
-        return Err(format!(
-            "the plan is for {} agents, the fleet has {agents}, and this is agent {index}",
-            plan.agents
-        ));
-    }
     control.state().longest = longest(plan).unwrap_or(LONGEST_LOAD);
     let load = control.number;
     let report = |progress| {

@@ -2,16 +2,13 @@
 
 use crate::is_fleet_id;
 
-/// Which agent of which fleet this is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// The id of the fleet.
     pub fleet: String,
     /// The number of the agent, from 0 on.
     pub index: usize,
 }
 
-/// What to do with the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Task {
     Run(Options),

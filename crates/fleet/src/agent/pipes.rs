@@ -2,12 +2,11 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::sync::mpsc::{Receiver, SyncSender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use crate::{AgentMessage, FleetMessage, Framer, Host};
-
 use crate::agent::error::AgentError;
+use crate::{AgentMessage, FleetMessage, Framer, Host, lock};
 
 /// No message of the fleet is longer, in bytes: a plan includes all its rows and bodies.
 const LONGEST_INPUT: u64 = 1024 * 1024 * 1024;
@@ -20,11 +19,9 @@ pub(crate) enum Heard {
     Ping,
     /// A piece of a long message, which has not ended.
     Piece,
-    /// Another message.
     Message(FleetMessage),
     /// The load has ended, with its last message; `None` if it panicked.
     LoadEnded(Option<AgentMessage>),
-    /// The agent cannot go on.
     Fault(AgentError),
 }
 
@@ -93,12 +90,12 @@ pub(crate) struct Writing(Arc<Mutex<Option<Instant>>>);
 
 impl Writing {
     fn set(&self, since: Option<Instant>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = since;
+        *lock(&self.0) = since;
     }
 
     /// How long nobody has read what was written.
     pub(crate) fn stuck_for(&self) -> Duration {
-        let since = *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let since = *lock(&self.0);
         since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 }

@@ -43,11 +43,8 @@ impl Default for Limits {
     }
 }
 
-/// Runs an agent until the fleet ends it.
-///
-/// # Errors
-///
-/// If the fleet is gone or sends what it should not. Threads of the agent may still wait then: the process must end.
+/// Runs an agent until the fleet ends it. If the fleet is gone or sends what it should not, threads of the agent may still
+/// wait: the process must end.
 pub fn run(
     options: &Options,
     limits: Limits,
@@ -139,7 +136,7 @@ impl Agent {
     fn take(&mut self, message: FleetMessage) -> Result<(), AgentError> {
         match message {
             // Loads of fewer agents.
-            FleetMessage::Prepare { agents, .. } if self.index as u64 >= agents => Ok(()),
+            FleetMessage::Prepare { plan, .. } if self.index >= plan.agents => Ok(()),
             FleetMessage::Start { at_ns, .. }
                 if self.load.is_none() && self.index >= at_ns.len() =>
             {
@@ -148,14 +145,14 @@ impl Agent {
             FleetMessage::Prepare { .. } if self.load.is_some() => {
                 Err(AgentError::Unexpected("a load before the last one ended"))
             }
-            FleetMessage::Prepare { load, agents, plan } => {
+            FleetMessage::Prepare { load, plan } => {
                 let control = Arc::new(Control::new(load));
                 let index = self.index;
                 let (output, to_main) = (self.to_writer.clone(), self.to_main.clone());
                 let own = Arc::clone(&control);
                 let running = spawn(move || {
                     let mut ended = Ended(to_main, None);
-                    ended.1 = Some(load::run(&plan, agents, index, &own, &output));
+                    ended.1 = Some(load::run(&plan, index, &own, &output));
                 })?;
                 self.load = Some((control, running));
                 Ok(())

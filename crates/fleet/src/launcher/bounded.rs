@@ -3,12 +3,14 @@
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
+
+use crate::lock;
 
 /// How often to look whether it has ended.
 const LOOK: Duration = Duration::from_millis(5);
@@ -82,7 +84,7 @@ impl OutputReader {
         while !self.thread.is_finished() && Instant::now() < give_up {
             thread::sleep(LOOK);
         }
-        String::from_utf8_lossy(&locked(&self.bytes)).into_owned()
+        String::from_utf8_lossy(&lock(&self.bytes)).into_owned()
     }
 }
 
@@ -90,16 +92,12 @@ struct OutputBytes(Arc<Mutex<Vec<u8>>>);
 
 impl Write for OutputBytes {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        locked(&self.0).write(bytes)
+        lock(&self.0).write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
-}
-
-fn locked(bytes: &Mutex<Vec<u8>>) -> MutexGuard<'_, Vec<u8>> {
-    bytes.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn end_within(child: &mut Child, limit: Duration) -> io::Result<Option<ExitStatus>> {

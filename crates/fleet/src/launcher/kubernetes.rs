@@ -12,20 +12,20 @@ mod settings;
 mod watch;
 
 use std::process::ExitStatus;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use super::processes::{Explain, Processes, Start, allow_files};
-use super::{Agents, Event, Launch, LaunchError, Launcher};
+use super::{Event, Launch, LaunchError, Launcher};
 use crate::message::FleetMessage;
 use job::Job;
 use kubectl::{Attempt, Kubectl};
 use placement::{Limits, Placement};
 use pod::Sight;
-pub use settings::KubernetesSettings;
+pub use settings::Kubernetes;
 use watch::{Seen, Watch};
 
 /// How often to look at the clock and for an interruption.
@@ -40,44 +40,32 @@ const GRACE: Duration = Duration::from_secs(1);
 const REASON: Duration = Duration::from_secs(2);
 const ATTACH: Attempt = Attempt("create", "pods/attach");
 
-/// Starts one agent a node.
-#[derive(Clone, Debug)]
-pub struct Kubernetes {
-    settings: KubernetesSettings,
-}
-
 impl Kubernetes {
-    /// With these settings.
-    pub fn new(settings: KubernetesSettings) -> Self {
-        Self { settings }
-    }
-
-    fn start(&self, launch: &Launch<'_>) -> Result<Attached, String> {
-        let settings = &self.settings;
-        let image = settings.image.as_ref().ok_or(
+    fn start(&self, launch: &Launch<'_>) -> Result<Processes, String> {
+        let image = self.image.as_ref().ok_or(
             "no image of the agent is set: build one with packaging/agent, and set `image` in `[fleet.kubernetes]` of prony.toml",
         )?;
         allow_files();
-        let kubectl = Kubectl::new(settings);
-        let manifest = manifest::manifest(settings, image, launch.id, launch.agents);
+        let kubectl = Kubectl::new(self);
+        let manifest = manifest::manifest(self, image, launch.id, launch.agents);
         let job = Job::create(kubectl.clone(), launch.id, &manifest)?;
         let watch = Watch::start(kubectl.clone(), manifest::selector(launch.id));
         let (watch, seen) = watch.map_err(|error| error.to_string())?;
         let mut attached = Attached {
             processes: Processes::none(GRACE),
-            _watch: watch,
+            watch,
             job,
             kubectl,
         };
         let limits = Limits {
-            start: settings.placement_timeout,
-            unschedulable: settings.unschedulable_timeout,
+            start: self.placement_timeout,
+            unschedulable: self.unschedulable_timeout,
         };
         let pods = attached.attach(launch, limits, &seen)?;
         let events = attached.processes.sender();
         let reports = thread::Builder::new().spawn(move || report(&seen, &pods, &events));
         reports.map_err(|error| error.to_string())?;
-        Ok(attached)
+        Ok(attached.processes.then((attached.watch, attached.job)))
     }
 }
 
@@ -86,18 +74,15 @@ impl Launcher for Kubernetes {
         "kubernetes"
     }
 
-    fn launch(&self, launch: &Launch<'_>) -> Result<Box<dyn Agents>, LaunchError> {
-        match self.start(launch) {
-            Ok(attached) => Ok(Box::new(attached)),
-            Err(error) => Err(LaunchError(error)),
-        }
+    fn launch(&self, launch: &Launch<'_>) -> Result<Processes, LaunchError> {
+        self.start(launch).map_err(LaunchError)
     }
 }
 
 /// Agents that Prony is attached to. Dropping them ends them, and deletes their Job: in the order of the fields.
 struct Attached {
     processes: Processes,
-    _watch: Watch,
+    watch: Watch,
     job: Job,
     kubectl: Kubectl,
 }
@@ -110,7 +95,7 @@ impl Attached {
         limits: Limits,
         seen: &Receiver<Seen>,
     ) -> Result<Vec<String>, String> {
-        let explain: Arc<dyn Explain> = Arc::new(Words::of(launch.agents));
+        let explain: Arc<dyn Explain> = Arc::new(Words);
         let mut placement = Placement::new(launch.agents, limits, Instant::now());
         let (mut pinged, mut looked) = (Instant::now(), Instant::now());
         while !placement.is_complete() {
@@ -185,16 +170,6 @@ impl Attached {
     }
 }
 
-impl Agents for Attached {
-    fn send(&mut self, line: &str) -> std::io::Result<()> {
-        self.processes.send(line)
-    }
-
-    fn events(&self) -> &Receiver<Event> {
-        self.processes.events()
-    }
-}
-
 /// Passes on what Kubernetes says about agents in these pods, until nobody reads it.
 fn report(seen: &Receiver<Seen>, pods: &[String], events: &SyncSender<Event>) {
     for sight in seen {
@@ -216,43 +191,21 @@ fn lost(sight: &Sight, pods: &[String]) -> Option<Event> {
     })
 }
 
-/// The last message of each agent's `kubectl`.
-struct Words {
-    said: Vec<Mutex<String>>,
-}
-
-impl Words {
-    fn of(agents: usize) -> Self {
-        Self {
-            said: (0..agents).map(|_| Mutex::default()).collect(),
-        }
-    }
-
-    fn said(&self, agent: Option<usize>) -> Option<MutexGuard<'_, String>> {
-        let said = self.said.get(agent?)?;
-        Some(said.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-}
+/// Those of `kubectl`.
+struct Words;
 
 impl Explain for Words {
-    fn note(&self, agent: Option<usize>, text: String) -> Event {
-        if kubectl::is_own(&text)
-            && let Some(mut said) = self.said(agent)
-        {
-            said.clone_from(&text);
-        }
-        Event::Note { agent, text }
+    fn may_be_reason(&self, text: &str) -> bool {
+        kubectl::is_own(text)
     }
 
-    fn ended(&self, agent: Option<usize>, status: ExitStatus) -> String {
-        let said = self.said(agent).map(|said| said.clone());
-        let said = said.unwrap_or_default();
-        if let Some(missing) = kubectl::missing_right(ATTACH, &said) {
+    fn ended(&self, _agent: Option<usize>, status: ExitStatus, said: &str) -> String {
+        if let Some(missing) = kubectl::missing_right(ATTACH, said) {
             return missing;
         }
         // If its pod has ended, Kubernetes says so meanwhile, and why.
         thread::sleep(REASON);
-        end_of_connection(&said, status)
+        end_of_connection(said, status)
     }
 }
 

@@ -5,9 +5,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use super::processes::{Processes, allow_files};
-use super::{Agents, Launch, LaunchError, Launcher};
+use super::remote::own;
+use super::{Launch, LaunchError, Launcher};
 
-/// Starts agents on this host.
 #[derive(Clone, Debug)]
 pub struct Local {
     program: PathBuf,
@@ -17,18 +17,9 @@ pub struct Local {
 const GRACE: Duration = Duration::from_secs(1);
 
 impl Local {
-    /// Agents of the program that runs.
-    ///
-    /// # Errors
-    ///
-    /// If its path is unknown.
+    /// Agents of the program that runs, unless its path is unknown.
     pub fn new() -> Result<Self, LaunchError> {
-        match std::env::current_exe() {
-            Ok(program) => Ok(Self::of(program)),
-            Err(error) => Err(LaunchError(format!(
-                "cannot find the program that runs: {error}"
-            ))),
-        }
+        own().map(Self::of)
     }
 
     /// Agents of another program: `prony` or `prony-agent`.
@@ -44,7 +35,7 @@ impl Launcher for Local {
         "local"
     }
 
-    fn launch(&self, launch: &Launch<'_>) -> Result<Box<dyn Agents>, LaunchError> {
+    fn launch(&self, launch: &Launch<'_>) -> Result<Processes, LaunchError> {
         allow_files();
         let commands = (0..launch.agents).map(|index| {
             let mut command = Command::new(&self.program);
@@ -52,6 +43,6 @@ impl Launcher for Local {
             command.arg(index.to_string());
             (Some(index), command)
         });
-        Ok(Box::new(Processes::start(commands, GRACE)?))
+        Processes::start(commands, GRACE)
     }
 }

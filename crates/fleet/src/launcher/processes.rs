@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -12,27 +12,27 @@ use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-use super::{Agents, Event, LaunchError};
+use super::event::{Event, LaunchError};
+use crate::lock;
 
 /// Processes with their standard streams. Dropping them closes their standard input, gives them a moment to end, and
 /// kills those that do not.
-#[derive(Debug)]
 pub struct Processes {
     running: Vec<Running>,
     sender: SyncSender<Event>,
     events: Receiver<Event>,
     grace: Duration,
+    /// What is dropped once they have ended.
+    _after: Option<Box<dyn Send>>,
 }
 
 #[derive(Debug)]
 struct Running {
-    agent: Option<usize>,
     child: Arc<Mutex<Child>>,
     /// `None` once its standard input is closed.
     input: Option<SyncSender<Arc<str>>>,
 }
 
-/// A process to start.
 #[derive(Debug)]
 pub struct Start {
     /// The agent that it is; `None` if it passes on the messages of several.
@@ -49,16 +49,19 @@ pub trait Explain: Send + Sync {
         Event::Note { agent, text }
     }
 
-    /// Why it ended.
-    fn ended(&self, _agent: Option<usize>, status: ExitStatus) -> String {
+    /// Whether a line of its standard error may say why it ended.
+    fn may_be_reason(&self, text: &str) -> bool {
+        !text.trim().is_empty()
+    }
+
+    /// Why it ended. `said` is the last line that may say so.
+    fn ended(&self, _agent: Option<usize>, status: ExitStatus, _said: &str) -> String {
         format!("its process ended ({status})")
     }
 }
 
-/// Agents, whose words are their own.
-struct Plain;
-
-impl Explain for Plain {}
+/// For agents, whose words are their own.
+impl Explain for () {}
 
 /// A line of output is cut here. Those of agents are shorter.
 const LONGEST_LINE: u64 = 4096;
@@ -73,11 +76,8 @@ const LOOK: Duration = Duration::from_millis(5);
 
 impl Processes {
     /// Starts processes: each with the agent that it is, or `None` if it passes on the messages of several. When they
-    /// are dropped, each has `grace` to end by itself, and then as long again after SIGTERM.
-    ///
-    /// # Errors
-    ///
-    /// If one cannot be started. The others are killed then.
+    /// are dropped, each has `grace` to end by itself, and then as long again after SIGTERM. If one cannot be started, the
+    /// others are killed.
     pub fn start(
         commands: impl IntoIterator<Item = (Option<usize>, Command)>,
         grace: Duration,
@@ -87,14 +87,10 @@ impl Processes {
             command,
             first: None,
         });
-        Self::explained(commands, grace, &(Arc::new(Plain) as Arc<dyn Explain>))
+        Self::explained(commands, grace, &(Arc::new(()) as Arc<dyn Explain>))
     }
 
     /// [`Self::start`], for programs that pass on the messages of agents.
-    ///
-    /// # Errors
-    ///
-    /// If one cannot be started. The others are killed then.
     pub fn explained(
         starts: impl IntoIterator<Item = Start>,
         grace: Duration,
@@ -107,7 +103,6 @@ impl Processes {
         Ok(processes)
     }
 
-    /// No processes yet.
     pub(super) fn none(grace: Duration) -> Self {
         let (sender, events) = sync_channel(EVENTS);
         Self {
@@ -115,15 +110,20 @@ impl Processes {
             sender,
             events,
             grace,
+            _after: None,
         }
     }
 
-    /// Takes further events.
+    /// Drops a value once they have ended: what was created for them.
+    pub(super) fn then(mut self, after: impl Send + 'static) -> Self {
+        self._after = Some(Box::new(after));
+        self
+    }
+
     pub(super) fn sender(&self) -> SyncSender<Event> {
         self.sender.clone()
     }
 
-    /// Starts another one.
     pub(super) fn add(
         &mut self,
         start: Start,
@@ -157,7 +157,6 @@ impl Processes {
         let (input, lines) = sync_channel(LINES);
         // From here on dropping `self` ends the process.
         self.running.push(Running {
-            agent,
             child: child.clone(),
             input: Some(input),
         });
@@ -167,9 +166,14 @@ impl Processes {
         let notes = {
             let (events, explain) = (self.sender(), explain.clone());
             spawn(move || {
+                let mut said = String::new();
                 read_lines(stderr, |text| {
+                    if explain.may_be_reason(&text) {
+                        said.clone_from(&text);
+                    }
                     events.send(explain.note(agent, text)).is_ok()
-                })
+                });
+                said
             })
             .map_err(failed)?
         };
@@ -178,9 +182,9 @@ impl Processes {
             read_lines(stdout, |line| events.send(Event::Line(line)).is_ok());
             let status = wait(&child);
             // Its last words come before the message that it ended.
-            let _ = notes.join();
+            let said = notes.join().unwrap_or_default();
             let reason = match status {
-                Ok(status) => explain.ended(agent, status),
+                Ok(status) => explain.ended(agent, status, &said),
                 Err(error) => format!("its process is lost: {error}"),
             };
             let _ = events.send(Event::Ended { agent, reason });
@@ -216,10 +220,10 @@ impl Processes {
             }
         }
     }
-}
 
-impl Agents for Processes {
-    fn send(&mut self, line: &str) -> std::io::Result<()> {
+    /// Sends one line to all. Does not wait for one that does not read. Fails if none can be reached; the loss of a single
+    /// one is an event.
+    pub(crate) fn send(&mut self, line: &str) -> std::io::Result<()> {
         let line: Arc<str> = format!("{line}\n").into();
         for one in &mut self.running {
             let Some(input) = &one.input else { continue };
@@ -237,13 +241,14 @@ impl Agents for Processes {
         }
     }
 
-    fn events(&self) -> &Receiver<Event> {
+    /// What they wrote, and how they ended.
+    pub(crate) fn events(&self) -> &Receiver<Event> {
         &self.events
     }
 }
 
-impl Processes {
-    pub(super) fn end(&mut self) {
+impl Drop for Processes {
+    fn drop(&mut self) {
         for one in &mut self.running {
             one.input = None;
         }
@@ -257,22 +262,6 @@ impl Processes {
     }
 }
 
-impl Drop for Processes {
-    fn drop(&mut self) {
-        self.end();
-    }
-}
-
-impl Processes {
-    /// The ids of the processes that belong to one agent.
-    pub fn ids(&self) -> Vec<(Option<usize>, u32)> {
-        let running = self.running.iter();
-        running
-            .map(|one| (one.agent, lock(&one.child).id()))
-            .collect()
-    }
-}
-
 /// Three pipes for each of hundreds of agents are more files than a process usually may open. If the system allows no
 /// more, the start of an agent fails and says so.
 pub(super) fn allow_files() {
@@ -283,15 +272,12 @@ pub(super) fn allow_files() {
     }
 }
 
-fn spawn(work: impl FnOnce() + Send + 'static) -> std::io::Result<thread::JoinHandle<()>> {
+fn spawn<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> std::io::Result<thread::JoinHandle<T>> {
     thread::Builder::new().stack_size(STACK).spawn(work)
 }
 
-fn lock(child: &Mutex<Child>) -> MutexGuard<'_, Child> {
-    child.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Waits until the process has ended.
 fn wait(child: &Mutex<Child>) -> std::io::Result<ExitStatus> {
     loop {
         // The lock must be free for a signal meanwhile.

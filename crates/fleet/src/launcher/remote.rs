@@ -20,16 +20,15 @@ pub(super) enum Program {
 }
 
 impl Program {
-    /// Reads the file that is to be sent: by default the program that runs.
-    pub(super) fn sent(file: Option<&Path>) -> Result<Self, LaunchError> {
-        let file = file.map_or_else(own, |file| Ok(file.to_owned()))?;
+    /// Reads the file that is to be sent.
+    pub(super) fn sent(file: &Path) -> Result<Self, LaunchError> {
         let failed = |error| {
             let file = file.display();
             LaunchError(format!(
                 "cannot read {file} to copy it to the hosts: {error}"
             ))
         };
-        fs::read(&file)
+        fs::read(file)
             .map(|content| Self::Sent(content.into()))
             .map_err(failed)
     }
@@ -84,7 +83,6 @@ impl Program {
     }
 }
 
-/// The program that runs.
 pub(super) fn own() -> Result<PathBuf, LaunchError> {
     std::env::current_exe()
         .map_err(|error| LaunchError(format!("cannot find the program that runs: {error}")))

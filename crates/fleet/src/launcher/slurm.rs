@@ -4,8 +4,7 @@ use std::num::NonZeroU32;
 use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::sync::atomic::Ordering;
-use std::sync::mpsc::Receiver;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -14,12 +13,13 @@ use serde::Deserialize;
 
 use super::processes::{Explain, Processes, Start};
 use super::remote::{Program, own, shell_status};
-use super::{Agents, Event, Launch, LaunchError, Launcher, bounded};
+use super::{Event, Launch, LaunchError, Launcher, bounded};
+use crate::lock;
 
-/// The table `[fleet.slurm]` of `prony.toml`.
+/// Starts one agent a node: the table `[fleet.slurm]` of `prony.toml`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct SlurmSettings {
+pub struct Slurm {
     /// The partition; Slurm has a default one.
     pub partition: Option<String>,
     /// Whom the job is charged to.
@@ -28,7 +28,6 @@ pub struct SlurmSettings {
     pub(crate) qos: Option<String>,
     /// Features that the nodes must have.
     pub(crate) constraint: Option<String>,
-    /// A reservation to use.
     pub(crate) reservation: Option<String>,
     /// Takes whole nodes, as a generator needs them.
     pub exclusive: bool,
@@ -40,7 +39,6 @@ pub struct SlurmSettings {
     /// How long to wait for the nodes.
     #[serde(deserialize_with = "fields::some_duration")]
     pub wait: Duration,
-    /// Further options of `srun`.
     pub options: Vec<String>,
     /// The program on the nodes, by default the path of the program that runs; with `copy` the file that is copied.
     pub program: Option<String>,
@@ -48,7 +46,7 @@ pub struct SlurmSettings {
     pub copy: bool,
 }
 
-impl Default for SlurmSettings {
+impl Default for Slurm {
     fn default() -> Self {
         Self {
             partition: None,
@@ -67,12 +65,6 @@ impl Default for SlurmSettings {
     }
 }
 
-/// Starts one agent a node.
-#[derive(Clone, Debug, Default)]
-pub struct Slurm {
-    settings: SlurmSettings,
-}
-
 /// `srun` ends with its tasks, and these end when their standard input closes.
 const GRACE: Duration = Duration::from_secs(1);
 /// How long to wait for `squeue` and `scancel`.
@@ -89,32 +81,27 @@ const STREAMS: &[&str] = &[
 ];
 
 impl Slurm {
-    /// With these settings.
-    pub fn new(settings: SlurmSettings) -> Self {
-        Self { settings }
-    }
-
     fn program(&self) -> Result<Program, LaunchError> {
-        let program = self.settings.program.as_deref();
-        if self.settings.copy {
-            return Program::sent(program.map(Path::new));
-        }
-        match program {
-            Some(program) => Ok(Program::There(program.into())),
-            None => Ok(Program::There(own()?.display().to_string())),
+        let program = match &self.program {
+            Some(program) => program.clone(),
+            None => own()?.display().to_string(),
+        };
+        if self.copy {
+            Program::sent(Path::new(&program))
+        } else {
+            Ok(Program::There(program))
         }
     }
 
     /// Standard input goes to every task. Neither `--label` nor `--unbuffered`: both split lines.
     fn command(&self, agents: usize, name: &str, script: &str) -> Command {
-        let settings = &self.settings;
         let mut command = Command::new("srun");
         command.args([
             format!("--nodes={agents}"),
             format!("--ntasks={agents}"),
             format!("--job-name={name}"),
             // So that a job does not wait for nodes when Prony is gone.
-            format!("--immediate={}", settings.wait.as_secs() + 5),
+            format!("--immediate={}", self.wait.as_secs() + 5),
         ]);
         command.args([
             "--ntasks-per-node=1",
@@ -123,21 +110,21 @@ impl Slurm {
             "--chdir=/",
         ]);
         for (option, value) in [
-            ("partition", &settings.partition),
-            ("account", &settings.account),
-            ("qos", &settings.qos),
-            ("constraint", &settings.constraint),
-            ("reservation", &settings.reservation),
+            ("partition", &self.partition),
+            ("account", &self.account),
+            ("qos", &self.qos),
+            ("constraint", &self.constraint),
+            ("reservation", &self.reservation),
         ] {
             command.args(value.iter().map(|value| format!("--{option}={value}")));
         }
-        if settings.exclusive {
+        if self.exclusive {
             // Otherwise a task may be bound to the one CPU that it takes by default.
             command.args(["--exclusive", "--cpu-bind=none"]);
         }
-        command.args(settings.cpus.map(|cpus| format!("--cpus-per-task={cpus}")));
-        command.args(settings.time.map(minutes));
-        command.args(&settings.options);
+        command.args(self.cpus.map(|cpus| format!("--cpus-per-task={cpus}")));
+        command.args(self.time.map(minutes));
+        command.args(&self.options);
         command.args(["/bin/sh", "-c", script]);
         for variable in STREAMS {
             command.env_remove(variable);
@@ -169,15 +156,15 @@ impl Slurm {
                 Some(Queued::Running { job }) => return Ok(Some(job)),
                 Some(Queued::Pending { job, reason: why }) => {
                     reason = format!("job {job} waits in the queue ({why})");
-                    if is_permanent(&why) || begin.elapsed() > self.settings.wait {
+                    if is_permanent(&why) || begin.elapsed() > self.wait {
                         return failed(join(&[&reason, &advice(&why, launch.agents)]));
                     }
                 }
                 None if has_ended => return failed(join(&[&words.all(), &reason])),
-                None if begin.elapsed() > self.settings.wait => {
+                None if begin.elapsed() > self.wait => {
                     return failed(join(&[
                         &words.all(),
-                        &format!("no job {name} in the queue after {:?}", self.settings.wait),
+                        &format!("no job {name} in the queue after {:?}", self.wait),
                     ]));
                 }
                 None => {}
@@ -192,7 +179,7 @@ impl Launcher for Slurm {
         "slurm"
     }
 
-    fn launch(&self, launch: &Launch<'_>) -> Result<Box<dyn Agents>, LaunchError> {
+    fn launch(&self, launch: &Launch<'_>) -> Result<Processes, LaunchError> {
         let program = self.program()?;
         let name = format!("prony-{}", launch.id);
         let script = program.script(launch.id, "\"$SLURM_PROCID\"");
@@ -203,47 +190,30 @@ impl Launcher for Slurm {
         };
         let words = Arc::new(Words::of(program));
         let explain: Arc<dyn Explain> = words.clone();
-        let mut tasks = Tasks {
-            processes: Processes::explained([start], GRACE, &explain)?,
-            name,
-            job: None,
-        };
+        let processes = Processes::explained([start], GRACE, &explain)?;
         // In an allocation that the user already has, there is no queue, and the job is not Prony's to cancel.
-        if std::env::var_os("SLURM_JOB_ID").is_none() {
-            let placed = self.placed(launch, &tasks.name, &tasks.processes, &words);
-            tasks.job = placed?;
-        }
-        Ok(Box::new(tasks))
+        let placed = if std::env::var_os("SLURM_JOB_ID").is_none() {
+            self.placed(launch, &name, &processes, &words)
+        } else {
+            Ok(None)
+        };
+        let id = placed.clone().unwrap_or_default();
+        let processes = processes.then(Job { name, id });
+        placed.map(|_| processes)
     }
 }
 
-/// The tasks of a job. Dropping them ends it.
-struct Tasks {
-    processes: Processes,
+/// The job of the tasks. Dropping it cancels it: if a node is cut off, `srun` ends before the job does.
+struct Job {
     name: String,
-    job: Option<String>,
+    id: Option<String>,
 }
 
-impl Agents for Tasks {
-    fn send(&mut self, line: &str) -> std::io::Result<()> {
-        self.processes.send(line)
-    }
-
-    fn events(&self) -> &Receiver<Event> {
-        self.processes.events()
-    }
-}
-
-impl Drop for Tasks {
+impl Drop for Job {
     fn drop(&mut self) {
-        self.processes.end();
-        // If a node is cut off, `srun` ends before the job does.
-        let job = self
-            .job
-            .take()
-            .or_else(|| queued(&self.name).map(Queued::job));
-        if let Some(job) = job {
-            output(Command::new("scancel").args(["--quiet", &job]));
+        let id = self.id.take();
+        if let Some(id) = id.or_else(|| queued(&self.name).map(Queued::job)) {
+            output(Command::new("scancel").args(["--quiet", &id]));
         }
     }
 }
@@ -355,17 +325,14 @@ impl Words {
     }
 
     fn keep(&self, text: &str) {
-        let mut errors = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut errors = lock(&self.errors);
         if errors.len() < ERRORS {
             errors.push(text.into());
         }
     }
 
     fn all(&self) -> String {
-        self.errors
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .join("; ")
+        lock(&self.errors).join("; ")
     }
 }
 
@@ -401,7 +368,7 @@ impl Explain for Words {
         Event::Note { agent, text }
     }
 
-    fn ended(&self, _agent: Option<usize>, status: ExitStatus) -> String {
+    fn ended(&self, _agent: Option<usize>, status: ExitStatus, _said: &str) -> String {
         match self.all() {
             all if all.is_empty() => format!("srun ended with status {}", shell_status(status)),
             all => format!("srun ended: {all}"),

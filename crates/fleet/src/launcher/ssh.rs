@@ -2,14 +2,14 @@
 
 use std::path::Path;
 use std::process::{Command, ExitStatus};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde::Deserialize;
 
 use super::processes::{Explain, Processes, Start};
-use super::remote::{Program, quoted, shell_status};
-use super::{Agents, Event, Launch, LaunchError, Launcher};
+use super::remote::{Program, own, quoted, shell_status};
+use super::{Event, Launch, LaunchError, Launcher};
 
 /// The table `[fleet.ssh]` of `prony.toml`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
@@ -53,10 +53,6 @@ const OPTIONS: &[&str] = &[
 
 impl Ssh {
     /// One agent on each of these hosts, as `ssh` knows them: `host`, an alias, `user@host` or `ssh://user@host:port`.
-    ///
-    /// # Errors
-    ///
-    /// If one of them can be no host.
     pub fn new(hosts: &[String], settings: SshSettings) -> Result<Self, LaunchError> {
         if hosts.is_empty() {
             return Err(LaunchError(
@@ -72,7 +68,6 @@ impl Ssh {
         })
     }
 
-    /// How many agents it starts.
     pub fn agents(&self) -> usize {
         self.hosts.len()
     }
@@ -91,15 +86,14 @@ impl Ssh {
 
     fn program(&self) -> Result<Program, LaunchError> {
         let program = self.settings.program.as_deref();
-        if self.settings.copy {
-            Program::sent(program.map(Path::new))
-        } else {
-            Ok(Program::There(program.unwrap_or("prony").into()))
+        match (self.settings.copy, program) {
+            (true, Some(program)) => Program::sent(Path::new(program)),
+            (true, None) => Program::sent(&own()?),
+            (false, program) => Ok(Program::There(program.unwrap_or("prony").into())),
         }
     }
 }
 
-/// Why that can be no host.
 fn check(host: &str) -> Result<(), String> {
     let is_plain = |c: char| !c.is_whitespace() && !c.is_control();
     if host.is_empty() || host.starts_with('-') || !host.chars().all(is_plain) {
@@ -120,7 +114,7 @@ impl Launcher for Ssh {
         "ssh"
     }
 
-    fn launch(&self, launch: &Launch<'_>) -> Result<Box<dyn Agents>, LaunchError> {
+    fn launch(&self, launch: &Launch<'_>) -> Result<Processes, LaunchError> {
         if launch.agents != self.hosts.len() {
             return Err(LaunchError(format!(
                 "{} agents need as many hosts, but ssh has {}: each host in the list runs one agent",
@@ -139,46 +133,32 @@ impl Launcher for Ssh {
                 first: program.first(),
             }
         });
-        let explain: Arc<dyn Explain> = Arc::new(Words::new(&self.hosts, &program));
-        Ok(Box::new(Processes::explained(starts, GRACE, &explain)?))
-    }
-}
-
-/// The last line about each host. If ssh fails, that is why.
-struct Words {
-    hosts: Vec<(String, Mutex<String>)>,
-    program: Program,
-}
-
-impl Words {
-    fn new(hosts: &[String], program: &Program) -> Self {
-        let hosts = hosts.iter().map(|host| (host.clone(), Mutex::default()));
-        Self {
-            hosts: hosts.collect(),
+        let explain: Arc<dyn Explain> = Arc::new(Words {
+            hosts: self.hosts.clone(),
             program: program.clone(),
-        }
+        });
+        Processes::explained(starts, GRACE, &explain)
     }
+}
+
+struct Words {
+    hosts: Vec<String>,
+    program: Program,
 }
 
 impl Explain for Words {
     fn note(&self, agent: Option<usize>, text: String) -> Event {
         // ssh ends its own lines with a carriage return.
         let text = text.trim().to_owned();
-        let host = agent.and_then(|agent| self.hosts.get(agent));
-        if let Some((_, last)) = host.filter(|_| !text.is_empty()) {
-            last.lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .clone_from(&text);
-        }
         Event::Note { agent, text }
     }
 
-    fn ended(&self, agent: Option<usize>, status: ExitStatus) -> String {
-        let Some((host, last)) = agent.and_then(|agent| self.hosts.get(agent)) else {
+    fn ended(&self, agent: Option<usize>, status: ExitStatus, said: &str) -> String {
+        let Some(host) = agent.and_then(|agent| self.hosts.get(agent)) else {
             return format!("ssh ended ({status})");
         };
         match shell_status(status) {
-            SSH_FAILED => failure(host, &last.lock().unwrap_or_else(PoisonError::into_inner)),
+            SSH_FAILED => failure(host, said.trim()),
             code => self.program.reason(code, host, "fleet.ssh"),
         }
     }

@@ -9,7 +9,7 @@ use prony_present::words::plural;
 use prony_traffic::import::{HarOptions, Imported, Variable};
 
 use crate::arguments;
-use crate::curl::CurrentFolder;
+use crate::curl::read_file;
 use crate::exit::{Outcome, usage};
 use crate::result_file::ResultFile;
 
@@ -90,15 +90,15 @@ pub(super) fn run(arguments: &Arguments) -> Outcome {
     let text = files.text()?;
     let imported = arguments.format.read(&text);
     let imported = imported.map_err(|error| files.blame(error))?;
-    let comments = heading(files, format, &imported.scenario.variables);
-    let hurl = prony_traffic::import::write(&imported.scenario, &comments);
+    let comments = heading(files, format, &imported.variables);
+    let hurl = prony_traffic::import::write(&imported.entries, &comments);
     let hurl = hurl.map_err(|error| files.blame(error.into()))?;
     file.write(&hurl)?;
     for note in &imported.notes {
         errln!("note: {note}");
     }
     if let Some(output) = &files.output {
-        let count = plural(imported.scenario.entries.len(), "request");
+        let count = plural(imported.entries.len(), "request");
         errln!("wrote    {} ({count})", output.display());
     }
     Ok(ExitCode::SUCCESS)
@@ -116,7 +116,7 @@ impl Format {
                 prony_traffic::import::har(text, options)?
             }
             Self::Openapi(_) => prony_traffic::import::openapi(text)?,
-            Self::Curl(_) => prony_traffic::import::curl(text, &mut CurrentFolder)?,
+            Self::Curl(_) => prony_traffic::import::curl(text, &mut read_file)?,
         })
     }
 }

@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use clap::Args;
-use prony_fleet::{Fleet, Host, Kubernetes, Launcher, Limits, Local, SilentAgent, Slurm, Ssh};
+use prony_fleet::{Fleet, Host, Launcher, Limits, Local, SilentAgent, Ssh};
 use prony_kernel::{allowed_cpus, load_threads, numa_nodes};
 use prony_load::{
     LoadError, LoadPlan, LoadRunner, Progress, Recording, Records, ThisProcess, run_recording,
@@ -170,10 +170,8 @@ impl FleetPlan {
         Ok(match &self.place {
             AgentLocation::Local | AgentLocation::None => Box::new(Local::new()?),
             AgentLocation::Ssh(hosts) => Box::new(Ssh::new(hosts, self.settings.ssh.clone())?),
-            AgentLocation::Slurm => Box::new(Slurm::new(self.settings.slurm.clone())),
-            AgentLocation::Kubernetes => {
-                Box::new(Kubernetes::new(self.settings.kubernetes.clone()))
-            }
+            AgentLocation::Slurm => Box::new(self.settings.slurm.clone()),
+            AgentLocation::Kubernetes => Box::new(self.settings.kubernetes.clone()),
         })
     }
 
@@ -274,7 +272,7 @@ impl Loads {
         }
         let launcher = plan.launcher()?;
         let line = live.line();
-        let fleet = Fleet::launch_observed(
+        let fleet = Fleet::launch(
             launcher.as_ref(),
             plan.agents,
             plan.limits(),

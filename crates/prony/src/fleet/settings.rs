@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use prony_fleet::{KubernetesSettings, SlurmSettings, SshSettings};
+use prony_fleet::{Kubernetes, Slurm, SshSettings};
 use prony_load::MOST_AGENTS;
 use prony_manifest::{FileError, Source};
 use prony_server::{Layout, PROJECT_FILE};
@@ -30,9 +30,9 @@ pub(super) struct Settings {
     /// The address of this machine at which agents reach servers that Prony starts.
     pub(crate) server_address: Option<Spanned<IpAddr>>,
     #[serde(default)]
-    pub(crate) kubernetes: KubernetesSettings,
+    pub(crate) kubernetes: Kubernetes,
     #[serde(default)]
-    pub(crate) slurm: SlurmSettings,
+    pub(crate) slurm: Slurm,
     #[serde(default)]
     pub(crate) ssh: SshSettings,
 }

@@ -41,11 +41,9 @@ pub struct Response {
     /// Any without one.
     pub version: Option<HttpVersion>,
     pub status: Status,
-    /// Header fields that are compared.
     pub headers: Vec<KeyValue>,
     pub captures: Vec<Capture>,
     pub asserts: Vec<Assert>,
-    /// A body that is compared.
     pub body: Option<Body>,
 }
 
@@ -77,13 +75,10 @@ pub enum StatusValue {
 /// `key: value`: a header field, a parameter, a cookie, or a user and a password.
 #[derive(Clone, Debug)]
 pub struct KeyValue {
-    /// Before the colon.
     pub key: Template,
-    /// Behind the colon.
     pub value: Template,
 }
 
-/// A part of a multipart body.
 #[derive(Clone, Debug)]
 pub enum MultipartParam {
     Value(KeyValue),
@@ -105,7 +100,6 @@ pub struct Capture {
     pub name: Template,
     pub query: Query,
     pub filters: Vec<Filter>,
-    /// Whether the value is a secret.
     pub is_redacted: bool,
 }
 

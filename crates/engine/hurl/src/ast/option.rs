@@ -21,7 +21,6 @@ pub enum OptionValue {
     Variable(VariableDefinition),
     /// What changes no load: what Hurl prints, and what is off by default and off here.
     Ignored,
-    /// What Prony does not support.
     Unsupported(&'static str),
 }
 
@@ -59,7 +58,6 @@ keywords! {
 }
 
 keywords! {
-    /// Options that are times.
     DurationOption {
         Delay = "delay",
         MaxTime = "max-time",
@@ -75,7 +73,6 @@ keywords! {
     }
 }
 
-/// How often.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Count {
     Finite(u64),

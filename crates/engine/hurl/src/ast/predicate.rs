@@ -56,7 +56,6 @@ keywords! {
     }
 }
 
-/// A value to compare with.
 #[derive(Clone, Debug)]
 pub enum PredicateValue {
     /// `base64,…;` or `hex,…;`

@@ -20,7 +20,6 @@ impl Template {
         }
     }
 
-    /// The placeholders, in their order.
     pub fn placeholders(&self) -> impl Iterator<Item = &Placeholder> {
         self.elements.iter().filter_map(|element| match element {
             TemplateElement::Text(_) => None,
@@ -43,12 +42,9 @@ pub struct Placeholder {
     pub position: Position,
 }
 
-/// What the value of a placeholder is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Expression {
     Variable(String),
-    /// The present time: `newDate`.
     NewDate,
-    /// A random UUID: `newUuid`.
     NewUuid,
 }

@@ -18,7 +18,6 @@ const WRONG_BODY: &str = "Assert body value";
 #[derive(Debug)]
 pub struct Evaluation<'a> {
     pub(super) response: &'a Response<'a>,
-    /// The responses before it.
     pub redirects: &'a [Redirect],
     /// Whether a JSONPath that finds one value gives it, and not a list of it.
     pub coerces_json_path: bool,

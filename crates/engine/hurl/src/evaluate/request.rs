@@ -10,11 +10,9 @@ use crate::ast::{BodyValue, FilenameParam, KeyValue, Multiline, MultipartParam, 
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// A request without placeholders.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Rendered {
     pub method: String,
-    /// The URL with its query.
     pub url: String,
     /// The header fields: those of the file, then `authorization`, `cookie` and `content-type` if sections or the body
     /// need them.
@@ -24,7 +22,6 @@ pub struct Rendered {
 }
 
 impl Scope<'_> {
-    /// What is sent for a request.
     pub fn request(&mut self, request: &Request) -> Result<Rendered, Failure> {
         let url = self.url(request)?;
         let mut headers = self.pairs(&request.headers)?;

@@ -1,7 +1,6 @@
 //! A response that was received.
 
 use std::cell::OnceCell;
-use std::fmt;
 use std::net::IpAddr;
 use std::time::Duration;
 
@@ -9,7 +8,6 @@ use super::failure::{Failure, fail};
 use crate::ast::HttpVersion;
 use crate::position::Position;
 
-/// A response that was received.
 #[derive(Clone, Debug)]
 pub struct Response<'a> {
     pub version: HttpVersion,
@@ -28,16 +26,8 @@ pub struct Response<'a> {
 /// A response that led to another request of the same entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Redirect {
-    /// The URL of that request.
     pub location: String,
     pub status: u16,
-}
-
-impl fmt::Display for Redirect {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { location, status } = self;
-        write!(formatter, "Response(location={location}, status={status})")
-    }
 }
 
 impl<'a> Response<'a> {
@@ -85,7 +75,6 @@ pub(super) struct Cache {
 }
 
 impl Cache {
-    /// The body as a text.
     pub(super) fn text(
         &self,
         response: &Response<'_>,
@@ -98,7 +87,6 @@ impl Cache {
         })
     }
 
-    /// The body as JSON.
     pub(super) fn json(
         &self,
         response: &Response<'_>,

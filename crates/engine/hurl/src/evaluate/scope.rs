@@ -14,7 +14,6 @@ use crate::ast::{
 use crate::number::Number;
 use crate::position::Position;
 
-/// What evaluation needs from outside.
 pub trait Environment {
     /// The present time, for `newDate`, `daysAfterNow` and `daysBeforeNow`.
     fn now(&mut self) -> SystemTime;
@@ -26,7 +25,6 @@ pub trait Environment {
     fn file(&mut self, name: &str) -> Result<Vec<u8>, FileError>;
 }
 
-/// Why a file has no content.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileError {
     /// It cannot be read, for this reason.
@@ -42,7 +40,6 @@ pub struct Scope<'a> {
 }
 
 impl<'a> Scope<'a> {
-    /// The scope of a user.
     pub fn new(variables: &'a Variables, environment: &'a mut dyn Environment) -> Self {
         Self {
             variables,
@@ -100,7 +97,6 @@ impl<'a> Scope<'a> {
         Ok(text)
     }
 
-    /// The text of JSON.
     fn json(&mut self, json: &Json) -> Result<String, Failure> {
         let mut text = String::new();
         for piece in &json.pieces {
@@ -142,7 +138,6 @@ impl<'a> Scope<'a> {
         }
     }
 
-    /// The bytes of a body.
     pub(super) fn body(&mut self, body: &Body) -> Result<Vec<u8>, Failure> {
         match &body.value {
             BodyValue::Bytes(bytes) => Ok(bytes.clone()),
@@ -214,7 +209,6 @@ impl<'a> Scope<'a> {
         })
     }
 
-    /// Whether an option is on.
     pub fn flag(&mut self, setting: &Setting<bool>) -> Result<bool, Failure> {
         self.setting(setting, "boolean", |value| match value {
             Value::Bool(value) => Some(*value),
@@ -222,7 +216,6 @@ impl<'a> Scope<'a> {
         })
     }
 
-    /// How often, by an option.
     pub fn count(&mut self, setting: &Setting<Count>) -> Result<Count, Failure> {
         self.setting(setting, "integer >= -1", |value| match value {
             Value::Number(Number::Integer(-1)) => Some(Count::Infinite),

@@ -219,7 +219,9 @@ impl fmt::Display for Value {
             Self::Null => formatter.write_str("null"),
             Self::Number(number) => write!(formatter, "{number}"),
             Self::Object(_) => formatter.write_str("Object()"),
-            Self::Redirect(redirect) => write!(formatter, "{redirect}"),
+            Self::Redirect(Redirect { location, status }) => {
+                write!(formatter, "Response(location={location}, status={status})")
+            }
             Self::Regex(regex) => write!(formatter, "/{}/", regex.as_str().replace('/', "\\/")),
             Self::Text(text) => formatter.write_str(text),
             Self::Unit => formatter.write_str("Unit"),
@@ -227,7 +229,6 @@ impl fmt::Display for Value {
     }
 }
 
-/// Bytes as hexadecimal digits.
 pub(super) fn hexadecimal(bytes: &[u8]) -> String {
     bytes
         .iter()

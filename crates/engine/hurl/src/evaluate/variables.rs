@@ -7,13 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use super::value::Value;
 
-/// The variables of a user.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Variables {
     values: HashMap<String, Variable>,
 }
 
-/// The value of a variable.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Variable {
     pub value: Value,

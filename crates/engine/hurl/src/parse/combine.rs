@@ -7,7 +7,6 @@ use crate::error::Fault;
 use crate::position::Position;
 use crate::reader::Reader;
 
-/// Why a parser refuses a text.
 #[derive(Clone, Debug)]
 pub(super) struct Refusal {
     pub(super) error: Fault,

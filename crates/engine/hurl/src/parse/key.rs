@@ -6,7 +6,6 @@ use super::text::{escaped, unicode};
 use crate::ast::{Template, TemplateElement};
 use crate::reader::Reader;
 
-/// Which characters a text has.
 struct Alphabet {
     /// Characters that need no escape.
     is_plain: fn(char) -> bool,

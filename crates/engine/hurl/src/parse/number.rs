@@ -7,14 +7,12 @@ use crate::ast::Count;
 use crate::number::Number;
 use crate::reader::Reader;
 
-/// A number without a sign.
 pub(super) fn natural(reader: &mut Reader<'_>) -> Parsed<u64> {
     let start = reader.position();
     let value = digits(reader, "natural")?.parse();
     value.or_else(|_| fatal(start, "expecting 'natural'"))
 }
 
-/// A number with or without a sign.
 pub(super) fn integer(reader: &mut Reader<'_>) -> Parsed<i64> {
     let start = reader.position();
     let sign = if reader.skip("-") { -1 } else { 1 };
@@ -36,7 +34,6 @@ fn digits<'a>(reader: &mut Reader<'a>, expecting: &str) -> Parsed<&'a str> {
     Ok(digits)
 }
 
-/// A number with or without a sign and decimals.
 pub(super) fn number(reader: &mut Reader<'_>) -> Parsed<Number> {
     let start = reader.cursor();
     reader.skip("-");

@@ -114,7 +114,6 @@ fn flag(reader: &mut Reader<'_>) -> Parsed<Setting<bool>> {
     setting(reader, boolean, "true|false")
 }
 
-/// A value or a placeholder.
 fn setting<T>(reader: &mut Reader<'_>, parser: Parser<T>, expecting: &str) -> Parsed<Setting<T>> {
     let start = reader.cursor();
     if let Ok(value) = parser(reader) {

@@ -30,7 +30,6 @@ pub(super) fn literal(reader: &mut Reader<'_>, expected: &str) -> Parsed<()> {
     try_literal(reader, expected).map_err(Refusal::into_fatal)
 }
 
-/// Reads `expected`, or softly refuses.
 pub(super) fn try_literal(reader: &mut Reader<'_>, expected: &str) -> Parsed<()> {
     let start = reader.position();
     if reader.skip(expected) {

@@ -28,7 +28,6 @@ pub(super) fn unquoted(reader: &mut Reader<'_>) -> Parsed<Template> {
     })
 }
 
-/// A text between quotes.
 pub(super) fn quoted(reader: &mut Reader<'_>) -> Parsed<Template> {
     enclosed(reader, '"')
 }

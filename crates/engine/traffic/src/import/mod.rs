@@ -2,8 +2,9 @@
 //!
 //! ```
 //! let command = "curl http://localhost:8080/items -d name=pen";
-//! let imported = prony_traffic::import::curl(command, &mut prony_traffic::import::NoFiles).expect("a command");
-//! let text = prony_traffic::import::write(&imported.scenario, &[]).expect("a Hurl file");
+//! let mut files = |name: &str| Err(format!("no file {name}"));
+//! let imported = prony_traffic::import::curl(command, &mut files).expect("a command");
+//! let text = prony_traffic::import::write(&imported.entries, &[]).expect("a Hurl file");
 //! assert_eq!(text, "POST http://localhost:8080/items\n[Form]\nname: pen\n");
 //! ```
 
@@ -16,11 +17,11 @@ mod shell;
 mod url;
 mod write;
 
-pub use curl::{Files, NoFiles, curl};
+pub use curl::{Files, curl};
 pub use error::ImportError;
 pub use har::{HarOptions, har};
 pub use openapi::openapi;
-pub use scenario::{Content, Entry, Options, Part, Scenario, Status, Text, Variable};
+pub use scenario::{Content, Entry, Options, Part, Status, Text, Variable};
 pub use write::write;
 
 use error::refuse;
@@ -28,11 +29,12 @@ use error::refuse;
 /// The longest input of an import.
 pub(crate) const MAX_INPUT_BYTES: usize = 64 << 20;
 
-/// A scenario, and what an import left out of it.
+/// Requests in their order, and what an import left out.
 #[derive(Clone, Debug, Default)]
 pub struct Imported {
-    /// The requests.
-    pub scenario: Scenario,
+    pub entries: Vec<Entry>,
+    /// Those that a user gives a value.
+    pub variables: Vec<Variable>,
     /// What was left out or may surprise, a sentence each.
     pub notes: Vec<String>,
 }

@@ -6,13 +6,6 @@ use prony_hurl::ast::FlagOption;
 
 use super::{ImportError, refuse};
 
-/// Requests in their order.
-#[derive(Clone, Debug, Default)]
-pub struct Scenario {
-    pub entries: Vec<Entry>,
-    pub variables: Vec<Variable>,
-}
-
 /// A variable that a user gives a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Variable {
@@ -34,11 +27,9 @@ pub struct Entry {
     /// A user and a password.
     pub basic_auth: Option<(Text, Text)>,
     pub content: Content,
-    /// The status that is expected, if one is known.
     pub status: Option<Status>,
 }
 
-/// The options of an entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Options {
     /// How long to wait before the request.
@@ -57,7 +48,6 @@ impl Options {
     }
 }
 
-/// What a request sends.
 #[derive(Clone, Debug, Default)]
 pub enum Content {
     #[default]
@@ -70,7 +60,6 @@ pub enum Content {
     Multipart(Vec<Part>),
 }
 
-/// A part of a multipart body.
 #[derive(Clone, Debug)]
 pub enum Part {
     Value(Text, Text),
@@ -78,7 +67,6 @@ pub enum Part {
     File(Text, Text, Option<Text>),
 }
 
-/// A status that is expected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     Exactly(u16),
@@ -124,7 +112,6 @@ pub(crate) enum Piece {
 }
 
 impl Text {
-    /// The value of a variable.
     pub(crate) fn variable(name: String) -> Self {
         Self {
             pieces: vec![Piece::Variable(name)],
@@ -143,7 +130,6 @@ impl Text {
         self
     }
 
-    /// Whether nothing is in it.
     pub(crate) fn is_empty(&self) -> bool {
         self.pieces.is_empty()
     }
@@ -170,13 +156,11 @@ impl<T: Into<String>> From<T> for Text {
     }
 }
 
-/// Whether a header field has this name.
 pub(crate) fn is_named(header: &Text, name: &str) -> bool {
     let literal = header.literal();
     literal.is_some_and(|header| header.eq_ignore_ascii_case(name))
 }
 
-/// Whether header fields have one of this name.
 pub(crate) fn has_header(headers: &[(Text, Text)], name: &str) -> bool {
     headers.iter().any(|(header, _)| is_named(header, name))
 }

@@ -13,7 +13,6 @@ const LONGEST_SHOWN: usize = 60;
 /// A URL of HTTP without its fragment, as it is sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Url {
-    /// `http` or `https`.
     scheme: &'static str,
     /// What is before an `@`.
     pub(crate) userinfo: Option<String>,
@@ -75,7 +74,6 @@ impl Url {
         host.map_or(authority.clone(), str::to_owned)
     }
 
-    /// Appends fields to the query.
     pub(crate) fn add_query(&mut self, fields: &str) {
         let query = self.query.get_or_insert_with(String::new);
         if !query.is_empty() && !query.ends_with('&') {

@@ -1,22 +1,20 @@
-//! A scenario as the text of a Hurl file.
+//! Entries as the text of a Hurl file.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use percent_encoding::{percent_decode_str, utf8_percent_encode};
 
-use super::scenario::{
-    Content, Entry, Options, Part, Piece, Scenario, Status, Text, has_header, is_named,
-};
+use super::scenario::{Content, Entry, Options, Part, Piece, Status, Text, has_header, is_named};
 use super::{ImportError, refuse};
 use crate::target::UNRESERVED;
 
 /// The media type of forms.
 pub(super) const FORM: &str = "application/x-www-form-urlencoded";
 
-/// Writes a scenario as a Hurl file. `comments` are its first lines.
-pub fn write(scenario: &Scenario, comments: &[String]) -> Result<String, ImportError> {
+/// Writes a Hurl file. `comments` are its first lines.
+pub fn write(entries: &[Entry], comments: &[String]) -> Result<String, ImportError> {
     let mut out: String = comments.iter().map(|line| comment(line)).collect();
-    for entry in &scenario.entries {
+    for entry in entries {
         if let Some(what) = nameless(entry) {
             let (method, url) = (&entry.method, unquoted(&entry.url));
             return refuse(format!("{method} {url}: {what} has no name"));

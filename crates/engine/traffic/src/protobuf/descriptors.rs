@@ -28,7 +28,6 @@ struct CompiledFile {
 
 pub(crate) struct MissingImport<'a> {
     pub(crate) import: &'a str,
-    /// The file that imports it.
     pub(crate) importer: &'a str,
 }
 
@@ -87,7 +86,6 @@ impl Descriptors {
         self.files.get(name).map(|file| &file.descriptor)
     }
 
-    /// Whether there is a file of this name.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.files.contains_key(name)
     }
@@ -130,7 +128,6 @@ impl Descriptors {
         })
     }
 
-    /// Links the files.
     pub(crate) fn linked(self) -> Result<DescriptorPool, SchemaError> {
         let mut pool = DescriptorPool::new();
         for name in self.imports_first()? {

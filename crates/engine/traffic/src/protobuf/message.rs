@@ -87,7 +87,6 @@ fn parse(
     }
 }
 
-/// A place in JSON.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 struct Position {
     line: usize,
@@ -160,7 +159,6 @@ fn may_be_array(message: &MessageDescriptor) -> bool {
     name == "google.protobuf.ListValue" || name == "google.protobuf.Value"
 }
 
-/// An array of messages of a type.
 #[derive(Clone, Copy)]
 struct Messages<'a>(&'a MessageDescriptor);
 
@@ -223,7 +221,6 @@ fn missing_field(message: &DynamicMessage) -> Option<String> {
     })
 }
 
-/// The messages that a field holds.
 fn messages_in(value: &Value) -> Vec<&DynamicMessage> {
     match value {
         Value::Message(message) => vec![message],
@@ -269,7 +266,6 @@ fn nests_at_most(message: &DynamicMessage, levels: usize) -> bool {
         })
 }
 
-/// The message in a `google.protobuf.Any`.
 fn unpack(message: &DynamicMessage) -> Option<DynamicMessage> {
     let descriptor = message.descriptor();
     if descriptor.full_name() != "google.protobuf.Any" {
@@ -286,7 +282,6 @@ fn unpack(message: &DynamicMessage) -> Option<DynamicMessage> {
 #[error("{text}")]
 pub struct MessageError {
     text: String,
-    /// Where the JSON is wrong.
     position: Option<Position>,
 }
 

@@ -5,7 +5,6 @@ use prost_reflect::{MessageDescriptor, MethodDescriptor};
 use crate::call::CallKind;
 use crate::protobuf::{MessageError, message};
 
-/// A method of a service.
 #[derive(Clone, Debug)]
 pub struct Method(MethodDescriptor);
 
@@ -24,12 +23,10 @@ impl Method {
         CallKind::of(self.0.is_client_streaming(), self.0.is_server_streaming())
     }
 
-    /// The type of its requests.
     pub fn input(&self) -> MessageDescriptor {
         self.0.input()
     }
 
-    /// The type of its responses.
     pub fn output(&self) -> MessageDescriptor {
         self.0.output()
     }

@@ -9,7 +9,7 @@ use prost::{Message, Oneof};
 use self::wire::{RequestKind, ResponseKind, Services};
 use crate::protobuf::check::is_identifier;
 use crate::protobuf::descriptors::Descriptors;
-use crate::protobuf::error::{MAX_FILES, SchemaError, printable};
+use crate::protobuf::error::{SchemaError, printable};
 use crate::protobuf::schema::{Schema, split_method_name};
 
 /// The streaming methods that reflect, the newer one first. Prony sends one request over each stream.
@@ -89,7 +89,6 @@ mod wire {
 pub enum CallError {
     #[error("the server does not have the method")]
     Unimplemented,
-    /// Anything else.
     #[error(transparent)]
     Failed(Box<dyn std::error::Error + Send + Sync>),
 }
@@ -105,7 +104,6 @@ pub struct Reflection<C> {
 }
 
 impl<C: FnMut(&str, &[u8]) -> Result<Vec<u8>, CallError>> Reflection<C> {
-    /// Reflects through `call`.
     pub fn new(call: C) -> Self {
         Self { call, method: None }
     }
@@ -135,25 +133,8 @@ impl<C: FnMut(&str, &[u8]) -> Result<Vec<u8>, CallError>> Reflection<C> {
         } else {
             symbol
         };
-        self.schema_of(std::slice::from_ref(&symbol.to_owned()))
-    }
-
-    /// The schema of every service of the server.
-    pub fn whole_schema(&mut self) -> Result<Schema, ReflectionError> {
-        let services = self.services()?;
-        if services.len() > MAX_FILES {
-            return Err(wrong(format!("it lists more than {MAX_FILES} services")));
-        }
-        self.schema_of(&services)
-    }
-
-    fn schema_of(&mut self, symbols: &[String]) -> Result<Schema, ReflectionError> {
         let mut descriptors = Descriptors::default();
-        for symbol in symbols {
-            if !descriptors.defines(symbol) {
-                self.files_of(symbol, &mut descriptors)?;
-            }
-        }
+        self.files_of(symbol, &mut descriptors)?;
         let pool = descriptors.linked()?;
         Ok(Schema { pool })
     }
@@ -259,7 +240,6 @@ impl From<SchemaError> for ReflectionError {
     }
 }
 
-/// The server responded with an error.
 fn refused(what: &str, error: &wire::Error) -> ReflectionError {
     let (code, message) = (error.code, printable(&error.message));
     ReflectionError(format!(

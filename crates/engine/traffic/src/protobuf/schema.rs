@@ -10,7 +10,6 @@ use crate::protobuf::error::{MAX_BYTES, SchemaError};
 use crate::protobuf::method::{Method, path_of};
 use crate::protobuf::source::{self, read};
 
-/// Services, messages and enums.
 #[derive(Clone, Debug)]
 pub struct Schema {
     pub(crate) pool: DescriptorPool,

@@ -92,10 +92,8 @@ fn name_of(proto: &Path, folders: &[PathBuf]) -> Result<String, SchemaError> {
     text(proto)
 }
 
-/// The files that were read.
 #[derive(Default)]
 struct Sources {
-    /// Where imports are searched.
     folders: Vec<PathBuf>,
     descriptors: Descriptors,
     /// The path of each file, by its name.

@@ -4,7 +4,7 @@ use std::io;
 use std::process::Command;
 use std::time::Duration;
 
-use super::settings::KubernetesSettings;
+use super::settings::Kubernetes;
 use crate::launcher::bounded;
 
 /// A command must end within this time.
@@ -43,10 +43,8 @@ pub(super) struct Kubectl {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Attempt(pub &'static str, pub &'static str);
 
-/// Why a command failed.
 #[derive(Debug)]
 pub(super) struct Failure {
-    /// In plain words.
     pub(crate) reason: String,
     /// Whether it would fail again.
     pub(crate) is_final: bool,
@@ -54,7 +52,7 @@ pub(super) struct Failure {
 
 impl Kubectl {
     /// For the context and the namespace that the user set.
-    pub(super) fn new(settings: &KubernetesSettings) -> Self {
+    pub(super) fn new(settings: &Kubernetes) -> Self {
         let options = [
             ("context", &settings.context),
             ("namespace", &settings.namespace),
@@ -103,7 +101,6 @@ impl Kubectl {
     }
 }
 
-/// Why `kubectl` could not be started.
 pub(super) fn not_started(error: &io::Error) -> Failure {
     let reason = match error.kind() {
         io::ErrorKind::NotFound => {
@@ -223,10 +220,10 @@ mod tests {
     const LIST: Attempt = Attempt("list", "pods");
 
     fn kubectl(context: Option<&str>) -> Kubectl {
-        Kubectl::new(&KubernetesSettings {
+        Kubectl::new(&Kubernetes {
             context: context.map(str::to_owned),
             namespace: Some("load".into()),
-            ..KubernetesSettings::default()
+            ..Kubernetes::default()
         })
     }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::settings::KubernetesSettings;
+use super::settings::Kubernetes;
 
 /// The container of the agent in each pod.
 pub(super) const CONTAINER: &str = "agent";
@@ -15,7 +15,6 @@ const KEPT: Duration = Duration::from_secs(60);
 /// How long an agent may take to end when its pod is deleted.
 const GRACE: Duration = Duration::from_secs(2);
 
-/// The name of a fleet's Job.
 pub(super) fn name(fleet: &str) -> String {
     format!("prony-{fleet}")
 }
@@ -26,12 +25,7 @@ pub(super) fn selector(fleet: &str) -> String {
 }
 
 /// The Job of a fleet, as `kubectl create` takes it.
-pub(super) fn manifest(
-    settings: &KubernetesSettings,
-    image: &str,
-    fleet: &str,
-    agents: usize,
-) -> Value {
+pub(super) fn manifest(settings: &Kubernetes, image: &str, fleet: &str, agents: usize) -> Value {
     let mut labels = settings.labels.clone();
     labels.insert("app.kubernetes.io/managed-by".into(), "prony".into());
     labels.insert("app.kubernetes.io/name".into(), "prony-agent".into());
@@ -60,7 +54,7 @@ pub(super) fn manifest(
     })
 }
 
-fn pod(settings: &KubernetesSettings, image: &str, fleet: &str) -> Value {
+fn pod(settings: &Kubernetes, image: &str, fleet: &str) -> Value {
     let same = json!({ "matchLabels": { "app.kubernetes.io/instance": name(fleet) } });
     let secrets = settings.image_pull_secrets.iter();
     json!({
@@ -93,7 +87,7 @@ fn pod(settings: &KubernetesSettings, image: &str, fleet: &str) -> Value {
     })
 }
 
-fn container(settings: &KubernetesSettings, image: &str, fleet: &str) -> Value {
+fn container(settings: &Kubernetes, image: &str, fleet: &str) -> Value {
     json!({
         "name": CONTAINER,
         "image": image,
@@ -116,7 +110,7 @@ fn container(settings: &KubernetesSettings, image: &str, fleet: &str) -> Value {
 }
 
 /// Those of the user, and none for a node that is cut off: its agents are lost at once.
-fn tolerations(settings: &KubernetesSettings) -> Vec<Value> {
+fn tolerations(settings: &Kubernetes) -> Vec<Value> {
     let cut_off = ["unreachable", "not-ready"].map(|taint| {
         json!({
             "key": format!("node.kubernetes.io/{taint}"),
@@ -134,13 +128,13 @@ mod tests {
     use super::*;
     use crate::launcher::kubernetes::settings::{PullPolicy, Toleration};
 
-    fn job(settings: &KubernetesSettings) -> Value {
+    fn job(settings: &Kubernetes) -> Value {
         manifest(settings, "example/agent:1", "abc", 12)
     }
 
     #[test]
     fn twelve_agents_are_twelve_indices_at_once_that_are_never_restarted() {
-        let job = job(&KubernetesSettings::default());
+        let job = job(&Kubernetes::default());
         let spec = &job["spec"];
         assert_eq!(job["metadata"]["name"], "prony-abc");
         assert_eq!(spec["completionMode"], "Indexed");
@@ -156,7 +150,7 @@ mod tests {
 
     #[test]
     fn no_two_agents_share_a_node() {
-        let pod = job(&KubernetesSettings::default())["spec"]["template"].clone();
+        let pod = job(&Kubernetes::default())["spec"]["template"].clone();
         let spread = &pod["spec"]["topologySpreadConstraints"][0];
         let apart = &pod["spec"]["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
             [0];
@@ -171,7 +165,7 @@ mod tests {
 
     #[test]
     fn an_agent_has_no_token_and_no_privileges() {
-        let pod = job(&KubernetesSettings::default())["spec"]["template"]["spec"].clone();
+        let pod = job(&Kubernetes::default())["spec"]["template"]["spec"].clone();
         assert_eq!(pod["automountServiceAccountToken"], false);
         assert_eq!(pod["securityContext"]["runAsNonRoot"], true);
         let container = &pod["containers"][0]["securityContext"];
@@ -182,7 +176,7 @@ mod tests {
 
     #[test]
     fn what_the_user_set_is_in_the_job() {
-        let settings = KubernetesSettings {
+        let settings = Kubernetes {
             image_pull_policy: Some(PullPolicy::Never),
             image_pull_secrets: vec!["registry".into()],
             node_selector: [("pool".into(), "load".into())].into(),
@@ -200,7 +194,7 @@ mod tests {
             ]
             .into(),
             deadline: Duration::from_millis(1),
-            ..KubernetesSettings::default()
+            ..Kubernetes::default()
         };
         let job = job(&settings);
         let template = &job["spec"]["template"];

@@ -14,7 +14,6 @@ pub(super) struct Placement {
     limits: Limits,
 }
 
-/// How long a start may take.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Limits {
     /// Until all agents run.
@@ -24,7 +23,6 @@ pub(super) struct Limits {
 }
 
 impl Placement {
-    /// Nothing has started yet.
     pub(super) fn new(agents: usize, limits: Limits, now: Instant) -> Self {
         Self {
             agents: vec![None; agents],
@@ -34,10 +32,7 @@ impl Placement {
         }
     }
 
-    /// Takes in what a pod shows. Whether its agent has just begun to run.
-    ///
-    /// # Errors
-    /// If the fleet cannot start any more.
+    /// Takes in what a pod shows. Whether its agent has just begun to run. Fails if the fleet cannot start any more.
     pub(super) fn see(&mut self, sight: Sight, now: Instant) -> Result<bool, String> {
         let Some(place) = self.agents.get_mut(sight.agent) else {
             return Err(format!(
@@ -60,10 +55,7 @@ impl Placement {
         Ok(begins)
     }
 
-    /// Whether the fleet can still start.
-    ///
-    /// # Errors
-    /// If it took too long.
+    /// Fails if the start took too long.
     pub(super) fn check(&self, now: Instant) -> Result<(), String> {
         let stuck = self.stuck.map(|since| now.saturating_duration_since(since));
         if stuck.is_some_and(|time| time >= self.limits.unschedulable) {
@@ -80,7 +72,6 @@ impl Placement {
         self.agents.iter().all(Option::is_none) && now.saturating_duration_since(self.began) >= time
     }
 
-    /// Whether all run.
     pub(super) fn is_complete(&self) -> bool {
         self.running() == self.agents.len()
     }

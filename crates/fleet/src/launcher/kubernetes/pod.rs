@@ -19,18 +19,15 @@ const BROKEN: [&str; 8] = [
 /// An agent, as its pod shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Sight {
-    /// Its index.
     pub(crate) agent: usize,
     /// The pod's unique id: another one for the same index is another process.
     pub(crate) uid: String,
-    /// The pod's name.
     pub(crate) pod: String,
     /// The node, once it has one.
     pub(crate) node: Option<String>,
     pub(crate) state: State,
 }
 
-/// How an agent is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// It has not started yet.
@@ -39,7 +36,6 @@ pub(super) enum State {
     Unschedulable(String),
     /// It cannot start, and why.
     Broken(String),
-    /// It runs.
     Running,
     /// It has ended or is about to, and why.
     Ended(String),
@@ -69,7 +65,6 @@ impl Sight {
         Self { state, ..self }
     }
 
-    /// Whether the agent runs.
     pub(super) fn is_running(&self) -> bool {
         self.state == State::Running
     }

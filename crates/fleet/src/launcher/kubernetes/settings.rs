@@ -6,10 +6,10 @@ use std::time::Duration;
 use prony_manifest::fields;
 use serde::{Deserialize, Serialize};
 
-/// The table `[fleet.kubernetes]` of `prony.toml`.
+/// Starts one agent a node: the table `[fleet.kubernetes]` of `prony.toml`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields, default)]
-pub struct KubernetesSettings {
+pub struct Kubernetes {
     /// The context of the kubeconfig. By default the current one, or inside a pod the pod's own cluster.
     pub context: Option<String>,
     /// The namespace of the Job. By default that of the context.
@@ -43,7 +43,7 @@ pub struct KubernetesSettings {
     pub deadline: Duration,
 }
 
-impl Default for KubernetesSettings {
+impl Default for Kubernetes {
     fn default() -> Self {
         Self {
             context: None,
@@ -67,10 +67,8 @@ impl Default for KubernetesSettings {
     }
 }
 
-/// When a node pulls an image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum PullPolicy {
-    /// For each pod.
     Always,
     /// If the node does not have it.
     IfNotPresent,
@@ -98,7 +96,6 @@ pub(crate) struct Toleration {
     /// `Exists`, or `Equal` (by default).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) operator: Option<String>,
-    /// The taint's value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub value: Option<String>,
     /// The taint's effect, such as `NoSchedule`. All effects without one.
@@ -112,8 +109,8 @@ mod tests {
 
     #[test]
     fn an_empty_table_has_the_defaults() {
-        let settings: KubernetesSettings = serde_json::from_str("{}").unwrap();
-        assert_eq!(settings, KubernetesSettings::default());
+        let settings: Kubernetes = serde_json::from_str("{}").unwrap();
+        assert_eq!(settings, Kubernetes::default());
     }
 
     #[test]
@@ -134,8 +131,8 @@ mod tests {
             "unschedulable_timeout": "0s",
             "deadline": "1h"
         }"#;
-        let settings: KubernetesSettings = serde_json::from_str(text).unwrap();
-        let expected = KubernetesSettings {
+        let settings: Kubernetes = serde_json::from_str(text).unwrap();
+        let expected = Kubernetes {
             context: Some("staging".into()),
             namespace: Some("load".into()),
             image: Some("registry.example.com/prony-agent:1".into()),
@@ -167,7 +164,7 @@ mod tests {
 
     #[test]
     fn a_field_that_does_not_exist_is_named() {
-        let error = serde_json::from_str::<KubernetesSettings>(r#"{"imgae": "a"}"#).unwrap_err();
+        let error = serde_json::from_str::<Kubernetes>(r#"{"imgae": "a"}"#).unwrap_err();
         assert!(error.to_string().contains("imgae"), "{error}");
     }
 }

@@ -12,7 +12,7 @@ fn a_launch_without_an_image_says_how_to_get_one() {
         id: "f",
         interrupt: &false.into(),
     };
-    let kubernetes = Kubernetes::new(KubernetesSettings::default());
+    let kubernetes = Kubernetes::default();
     let LaunchError(error) = kubernetes.launch(&launch).err().unwrap();
     starts_with(&error, "no image of the agent is set: build one");
 }
@@ -55,16 +55,11 @@ fn the_end_of_a_connection_has_the_words_of_kubectl() {
 
 #[test]
 fn a_missing_right_to_attach_is_named_at_once() {
-    let words = Words::of(2);
     let forbidden = r#"Error from server (Forbidden): pods "p" is forbidden: User "u" cannot create resource "pods/attach" in API group "" in the namespace "load""#;
-    for text in [forbidden, "a line of the agent"].map(str::to_owned) {
-        let agent = Some(1);
-        let note = words.note(agent, text.clone());
-        assert_eq!(note, Event::Note { agent, text });
-    }
+    assert!(Words.may_be_reason(forbidden) && !Words.may_be_reason("a line of the agent"));
     let expected =
         "Kubernetes gives this user no right to `create` `pods/attach` in the namespace `load`; ";
     let (began, status) = (Instant::now(), ExitStatus::from_raw(1 << 8));
-    starts_with(&words.ended(Some(1), status), expected);
+    starts_with(&Words.ended(Some(1), status, forbidden), expected);
     assert!(began.elapsed() < REASON);
 }

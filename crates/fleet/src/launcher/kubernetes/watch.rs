@@ -4,7 +4,7 @@ use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
@@ -12,6 +12,7 @@ use serde_json::Value;
 
 use super::kubectl::{Attempt, Failure, Kubectl, failure, not_started};
 use super::pod::Sight;
+use crate::lock;
 
 /// How many changes of pods wait to be looked at.
 const SIGHTS: usize = 64;
@@ -36,7 +37,6 @@ struct Running {
 }
 
 impl Watch {
-    /// Follows the pods with these labels.
     pub(super) fn start(kubectl: Kubectl, selector: String) -> io::Result<(Self, Receiver<Seen>)> {
         let (sender, seen) = sync_channel(SIGHTS);
         let running = Arc::<Mutex<Running>>::default();
@@ -132,10 +132,6 @@ fn sight(line: &str) -> Option<Sight> {
     } else {
         Some(sight)
     }
-}
-
-fn lock(running: &Mutex<Running>) -> MutexGuard<'_, Running> {
-    running.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

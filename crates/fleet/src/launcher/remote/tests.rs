@@ -31,7 +31,7 @@ fn the_name_of_a_program_reaches_the_shell_as_one_word() {
 fn a_sent_program_runs_reads_what_follows_it_and_leaves_no_file() {
     let folder = tempfile::tempdir().unwrap();
     // A real program, because a script without a name cannot be run.
-    let program = Program::sent(Some(Path::new("/bin/cat"))).unwrap();
+    let program = Program::sent(Path::new("/bin/cat")).unwrap();
     let script = program
         .script("f", "0")
         .replace("agent --fleet f --index 0", "-");

@@ -8,15 +8,15 @@ fn words() -> Words {
     Words::of(Program::There("/opt/prony".into()))
 }
 
-fn arguments(settings: SlurmSettings) -> Vec<String> {
-    let command = Slurm::new(settings).command(3, "prony-f", "true");
+fn arguments(settings: Slurm) -> Vec<String> {
+    let command = settings.command(3, "prony-f", "true");
     let words = command.get_args();
     words.map(|word| word.to_str().unwrap().into()).collect()
 }
 
 #[test]
 fn settings_become_options_of_srun() {
-    let settings: SlurmSettings = serde_json::from_str(
+    let settings: Slurm = serde_json::from_str(
         r#"{"partition": "p", "account": "a", "qos": "q", "constraint": "c", "reservation": "r", "exclusive": false,
             "cpus": 4, "time": "90s", "wait": "10s", "options": ["--nodelist=n1"], "program": "/p", "copy": false}"#,
     )
@@ -27,11 +27,11 @@ fn settings_become_options_of_srun() {
          --chdir=/ --partition=p --account=a --qos=q --constraint=c --reservation=r --cpus-per-task=4 --time=2 \
          --nodelist=n1 /bin/sh -c true"
     );
-    let default: SlurmSettings = serde_json::from_str("{}").unwrap();
-    assert_eq!(default, SlurmSettings::default());
+    let default: Slurm = serde_json::from_str("{}").unwrap();
+    assert_eq!(default, Slurm::default());
     assert!(arguments(default).contains(&"--exclusive".to_owned()));
-    assert!(serde_json::from_str::<SlurmSettings>(r#"{"wait": "0s"}"#).is_err());
-    assert!(serde_json::from_str::<SlurmSettings>(r#"{"queue": "p"}"#).is_err());
+    assert!(serde_json::from_str::<Slurm>(r#"{"wait": "0s"}"#).is_err());
+    assert!(serde_json::from_str::<Slurm>(r#"{"queue": "p"}"#).is_err());
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn the_errors_of_srun_say_why_it_ended() {
     let words = words();
     let reason = "Unable to allocate resources: Requested nodes are busy";
     words.note(None, format!("srun: error: {reason}"));
-    let ended = words.ended(None, ExitStatus::from_raw(1 << 8));
+    let ended = words.ended(None, ExitStatus::from_raw(1 << 8), "");
     assert_eq!(ended, format!("srun ended: {reason}"));
 }
 

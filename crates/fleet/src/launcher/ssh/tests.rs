@@ -54,11 +54,13 @@ fn the_host_comes_after_all_options_and_the_script_is_one_word() {
 
 #[test]
 fn the_words_of_ssh_become_advice() {
-    let hosts = ["a".to_owned()];
+    let words = Words {
+        hosts: vec!["a".into()],
+        program: Program::There("prony".into()),
+    };
     let said = |line: &str| {
-        let words = Words::new(&hosts, &Program::There("prony".into()));
-        words.note(Some(0), line.into());
-        words.ended(Some(0), ExitStatus::from_raw(255 << 8))
+        let line = format!("{line}\r");
+        words.ended(Some(0), ExitStatus::from_raw(255 << 8), &line)
     };
     for [line, advice] in rows(
         "me@a: Permission denied (publickey). | ssh cannot log in to a without a prompt:

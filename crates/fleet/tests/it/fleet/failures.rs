@@ -84,7 +84,7 @@ fn a_load_that_an_agent_cannot_run_names_the_reason() {
         plan.here.cpus = vec![1_000_000];
     });
     let error = run(&fleet, &plan).unwrap_err();
-    assert!(matches!(error, FleetError::Failed { .. }), "{error}");
+    assert!(matches!(error, FleetError::Faulty { .. }), "{error}");
     assert!(processes::with(fleet.id()).is_empty());
 }
 
@@ -93,8 +93,7 @@ fn failed_launch(program: &str, within: Duration) -> FleetError {
         launch: within,
         ..Limits::default()
     };
-    let never = AtomicBool::new(false);
-    Fleet::launch_within(&Local::of(program), 2, limits, &never).unwrap_err()
+    launch_of(&Local::of(program), 2, limits).unwrap_err()
 }
 
 #[test]
@@ -126,7 +125,8 @@ fn agents_that_never_reply_are_named() {
 #[test]
 fn an_interrupt_ends_the_launch() {
     let local = Local::of("/bin/cat");
-    let error = Fleet::launch(&local, 2, &AtomicBool::new(true)).unwrap_err();
+    let (limits, stopped) = (Limits::default(), AtomicBool::new(true));
+    let error = Fleet::launch(&local, 2, limits, &stopped, &mut |_, _| {}).unwrap_err();
     assert!(
         matches!(error, FleetError::Interrupted | FleetError::Ended { .. }),
         "{error}"

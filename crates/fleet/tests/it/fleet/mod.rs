@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-use prony_fleet::{Fleet, FleetError, Limits, Local};
+use prony_fleet::{Fleet, FleetError, Launcher, Limits, Local};
 use prony_load::{EventLoopChoice, LoadError, LoadPlan, LoadRunner};
 use prony_model::LoadResult;
 use prony_testkit::recorder::HttpServer;
@@ -66,7 +66,12 @@ fn launch(agents: usize) -> Fleet {
 
 fn launch_within(agents: usize, limits: Limits) -> Fleet {
     let local = Local::of(env!("CARGO_BIN_EXE_prony-agent"));
-    Fleet::launch_within(&local, agents, limits, &AtomicBool::new(false)).unwrap()
+    launch_of(&local, agents, limits).unwrap()
+}
+
+fn launch_of(launcher: &dyn Launcher, agents: usize, limits: Limits) -> Result<Fleet, FleetError> {
+    let never = AtomicBool::new(false);
+    Fleet::launch(launcher, agents, limits, &never, &mut |_, _| {})
 }
 
 /// The load of all its agents.

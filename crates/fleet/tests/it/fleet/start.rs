@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::process::Command;
 
-use prony_fleet::{Agents, Launch, LaunchError, Launcher, Processes};
+use prony_fleet::{Launch, LaunchError, Launcher, Processes};
 
 use super::*;
 
@@ -21,7 +21,7 @@ impl Launcher for Staggered {
         "staggered"
     }
 
-    fn launch(&self, launch: &Launch<'_>) -> Result<Box<dyn Agents>, LaunchError> {
+    fn launch(&self, launch: &Launch<'_>) -> Result<Processes, LaunchError> {
         let commands = (0..launch.agents).map(|index| {
             let (pause_s, id) = (index as f64 * APART_S, launch.id);
             let agent = env!("CARGO_BIN_EXE_prony-agent");
@@ -33,7 +33,7 @@ impl Launcher for Staggered {
             (Some(index), command)
         });
         let grace = Duration::from_secs(1);
-        Ok(Box::new(Processes::start(commands, grace)?))
+        Processes::start(commands, grace)
     }
 }
 
@@ -60,8 +60,7 @@ fn spread(fleet: &Fleet, event_loop: EventLoopChoice) -> Duration {
 }
 
 fn staggered() -> Fleet {
-    let never = AtomicBool::new(false);
-    Fleet::launch_within(&Staggered, 3, patient(), &never).unwrap()
+    launch_of(&Staggered, 3, patient()).unwrap()
 }
 
 #[test]
@@ -123,7 +122,7 @@ fn a_launch_shows_how_many_agents_have_replied() {
     let mut seen = Vec::new();
     let mut observe = |replied, of| seen.push((replied, of));
     let never = AtomicBool::new(false);
-    Fleet::launch_observed(&Staggered, 2, Limits::default(), &never, &mut observe).unwrap();
+    Fleet::launch(&Staggered, 2, Limits::default(), &never, &mut observe).unwrap();
     assert_eq!(seen.first(), Some(&(0, 2)));
     assert_eq!(seen.last(), Some(&(2, 2)));
     assert!(seen.windows(2).all(|two| two[0].0 < two[1].0), "{seen:?}");

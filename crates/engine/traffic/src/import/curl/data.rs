@@ -34,7 +34,7 @@ impl Data {
     pub(super) fn ascii(
         &mut self,
         value: Vec<u8>,
-        files: &mut dyn Files,
+        files: &mut Files<'_>,
     ) -> Result<(), ImportError> {
         let bytes = match value.strip_prefix(b"@") {
             None => value,
@@ -62,7 +62,7 @@ impl Data {
     pub(super) fn encoded(
         &mut self,
         value: &[u8],
-        files: &mut dyn Files,
+        files: &mut Files<'_>,
     ) -> Result<(), ImportError> {
         let at = value.iter().position(|byte| matches!(byte, b'=' | b'@'));
         let (name, content) = match at {
@@ -89,7 +89,7 @@ impl Data {
     }
 
     /// The joined data as a body. One file alone stays a file.
-    pub(super) fn content(self, files: &mut dyn Files) -> Result<Content, ImportError> {
+    pub(super) fn content(self, files: &mut Files<'_>) -> Result<Content, ImportError> {
         if let [
             Piece {
                 bytes: Source::File(name),
@@ -102,8 +102,7 @@ impl Data {
         self.bytes(files).map(Content::Bytes)
     }
 
-    /// The joined data.
-    pub(super) fn bytes(self, files: &mut dyn Files) -> Result<Vec<u8>, ImportError> {
+    pub(super) fn bytes(self, files: &mut Files<'_>) -> Result<Vec<u8>, ImportError> {
         let mut all = Vec::new();
         for (number, piece) in self.pieces.into_iter().enumerate() {
             if number > 0 && piece.is_separate {
@@ -119,7 +118,7 @@ impl Data {
 }
 
 /// `--form`: `name=value`, `name=@file;type=media/type` or `name=<file`.
-pub(super) fn part(value: &str, files: &mut dyn Files) -> Result<Part, ImportError> {
+pub(super) fn part(value: &str, files: &mut Files<'_>) -> Result<Part, ImportError> {
     let (name, content) = value
         .split_once('=')
         .ok_or_else(|| wrong_part(value, "write NAME=VALUE or NAME=@FILE"))?;
@@ -178,9 +177,9 @@ fn quoted_or_plain<'a>(text: &'a str, ends: &[char]) -> Result<(String, &'a str)
     Err(wrong_part(text, "its quote is not closed"))
 }
 
-fn read(name: &[u8], files: &mut dyn Files) -> Result<Vec<u8>, ImportError> {
+fn read(name: &[u8], files: &mut Files<'_>) -> Result<Vec<u8>, ImportError> {
     let name = file_name(name)?;
-    files.read(&name).map_err(|why| unreadable(&name, &why))
+    files(&name).map_err(|why| unreadable(&name, &why))
 }
 
 fn file_name(name: &[u8]) -> Result<String, ImportError> {

@@ -8,13 +8,13 @@ mod request;
 mod tests;
 
 use self::files::text;
-use super::scenario::{Content, Part, Scenario};
+use super::scenario::{Content, Part};
 use super::{ImportError, Imported, MAX_INPUT_BYTES, refuse, shell};
 
-pub use self::files::{Files, NoFiles};
+pub use self::files::Files;
 
 /// Reads the request of a curl command with the quotes of bash.
-pub fn curl(command: &str, files: &mut dyn Files) -> Result<Imported, ImportError> {
+pub fn curl(command: &str, files: &mut Files<'_>) -> Result<Imported, ImportError> {
     if command.len() > MAX_INPUT_BYTES {
         return refuse(format!(
             "the command is longer than {} MiB",
@@ -44,10 +44,8 @@ pub fn curl(command: &str, files: &mut dyn Files) -> Result<Imported, ImportErro
     let chunked = entry.options.note_on_chunks().map(str::to_owned);
     let notes = chunked.into_iter().chain(files).collect();
     Ok(Imported {
-        scenario: Scenario {
-            entries: vec![entry],
-            variables: Vec::new(),
-        },
+        entries: vec![entry],
+        variables: Vec::new(),
         notes,
     })
 }
@@ -62,7 +60,6 @@ fn is_for_powershell(command: &str) -> bool {
         || but_last.is_some_and(|(lines, _)| lines.lines().all(is_continued))
 }
 
-/// The files that stay files.
 fn files_of(content: &Content) -> Vec<&str> {
     match content {
         Content::File(name) => name.literal().into_iter().collect(),

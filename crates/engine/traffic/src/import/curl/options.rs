@@ -98,7 +98,7 @@ impl Kind {
 }
 
 /// Reads the words behind `curl`.
-pub(super) fn read(words: &[Vec<u8>], files: &mut dyn Files) -> Result<Command, ImportError> {
+pub(super) fn read(words: &[Vec<u8>], files: &mut Files<'_>) -> Result<Command, ImportError> {
     let mut command = Command::default();
     let mut words = words.iter().map(Vec::as_slice);
     let mut are_options_over = false;
@@ -124,7 +124,7 @@ fn short<'a>(
     letters: &'a [u8],
     words: &mut impl Iterator<Item = &'a [u8]>,
     command: &mut Command,
-    files: &mut dyn Files,
+    files: &mut Files<'_>,
 ) -> Result<(), ImportError> {
     let mut rest = letters;
     while let [letter, more @ ..] = rest {
@@ -143,7 +143,7 @@ fn option<'a>(
     name: &str,
     value: impl FnOnce() -> Option<&'a [u8]>,
     command: &mut Command,
-    files: &mut dyn Files,
+    files: &mut Files<'_>,
 ) -> Result<(), ImportError> {
     let required = || {
         let value = value().map(<[u8]>::to_vec);
@@ -162,11 +162,14 @@ fn option<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::import::NoFiles;
+
+    fn no_file(_name: &str) -> Result<Vec<u8>, String> {
+        Err("files cannot be read here".into())
+    }
 
     fn given(words: &[&str]) -> Result<Command, String> {
         let words: Vec<Vec<u8>> = words.iter().map(|word| word.as_bytes().to_vec()).collect();
-        read(&words, &mut NoFiles).map_err(|error| error.to_string())
+        read(&words, &mut no_file).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -175,7 +178,7 @@ mod tests {
         assert_eq!(command.flags, [Flag::Hurl(FlagOption::Insecure)]);
         assert_eq!(command.method.as_deref(), Some("POST"));
         assert_eq!(command.headers, [("a".into(), "b".into())]);
-        assert_eq!(command.data.bytes(&mut NoFiles), Ok(b"a=b".to_vec()));
+        assert_eq!(command.data.bytes(&mut no_file), Ok(b"a=b".to_vec()));
         assert_eq!(command.urls, ["-u"]);
         let ignored = ["-so", "file", "-w", "%{http_code}", "--max-time=5"];
         assert!(given(&ignored).is_err());

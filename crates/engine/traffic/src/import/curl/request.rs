@@ -23,7 +23,6 @@ pub(super) enum Flag {
     Hurl(FlagOption),
 }
 
-/// What the options say.
 #[derive(Default)]
 pub(super) struct Command {
     pub(super) urls: Vec<String>,
@@ -46,7 +45,7 @@ pub(super) struct Command {
 }
 
 /// What an option does with its value.
-pub(super) type Take = fn(&mut Command, Vec<u8>, &mut dyn Files) -> Result<(), ImportError>;
+pub(super) type Take = fn(&mut Command, Vec<u8>, &mut Files<'_>) -> Result<(), ImportError>;
 
 /// The options with a value that change the request.
 pub(super) const VALUES: &[(&str, Take)] = &[
@@ -166,7 +165,7 @@ impl Command {
     }
 
     /// The entry of a command, with an expected status of any kind.
-    pub(super) fn entry(mut self, files: &mut dyn Files) -> Result<Entry, ImportError> {
+    pub(super) fn entry(mut self, files: &mut Files<'_>) -> Result<Entry, ImportError> {
         let mut url = self.url()?;
         self.check_content()?;
         let method = match self.method.take() {
@@ -258,7 +257,7 @@ impl Command {
         }
     }
 
-    fn content(&mut self, url: &mut Url, files: &mut dyn Files) -> Result<Content, ImportError> {
+    fn content(&mut self, url: &mut Url, files: &mut Files<'_>) -> Result<Content, ImportError> {
         let data = std::mem::take(&mut self.data);
         if !self.parts.is_empty() {
             // The boundary is missing in it.
@@ -337,7 +336,6 @@ impl Command {
     }
 }
 
-/// The user and password of a URL.
 fn user_of(url: &Url) -> Option<String> {
     let userinfo = url.userinfo.as_deref()?;
     let decoded = |text| percent_decode_str(text).decode_utf8_lossy().into_owned();

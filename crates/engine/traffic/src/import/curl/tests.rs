@@ -6,20 +6,16 @@ use super::*;
 use crate::import::write;
 
 /// A file `lines` with two lines.
-struct Lines;
-
-impl Files for Lines {
-    fn read(&mut self, name: &str) -> Result<Vec<u8>, String> {
-        match name {
-            "lines" => Ok(b"a b\r\nc\n".to_vec()),
-            _ => Err("there is no such file".into()),
-        }
+fn lines(name: &str) -> Result<Vec<u8>, String> {
+    match name {
+        "lines" => Ok(b"a b\r\nc\n".to_vec()),
+        _ => Err("there is no such file".into()),
     }
 }
 
 fn hurl(command: &str) -> String {
-    let imported = curl(command, &mut Lines).unwrap_or_else(|error| panic!("{command}: {error}"));
-    write(&imported.scenario, &[]).expect("a Hurl file")
+    let imported = curl(command, &mut lines).unwrap_or_else(|error| panic!("{command}: {error}"));
+    write(&imported.entries, &[]).expect("a Hurl file")
 }
 
 #[test]
@@ -58,11 +54,11 @@ fn files_are_read_unless_one_is_the_whole_body() {
         let is_form = text.to_lowercase().contains(form);
         assert_eq!(is_form, !options.contains("json"), "{options}: {text}");
     }
-    let imported = curl("curl localhost -F a=@b.png", &mut Lines).expect("a command");
+    let imported = curl("curl localhost -F a=@b.png", &mut lines).expect("a command");
     let note = "the request reads the file b.png from the folder of the Hurl file";
     assert_eq!(imported.notes, [note]);
     let chunked = "curl localhost -H 'Transfer-Encoding: chunked' -d a";
-    let notes = curl(chunked, &mut Lines).expect("a command").notes;
+    let notes = curl(chunked, &mut lines).expect("a command").notes;
     let note = "Prony sends Content-Length instead of Transfer-Encoding";
     assert_eq!(notes, [note]);
 }
@@ -120,7 +116,7 @@ fn what_prony_cannot_send_is_refused() {
         curl http://a --next http://b | reads one request
     "#,
     ) {
-        let error = curl(command, &mut Lines).expect_err(command).to_string();
+        let error = curl(command, &mut lines).expect_err(command).to_string();
         assert!(error.contains(message), "{command}: {error}");
     }
 }

@@ -21,7 +21,6 @@ const OWN: [&str; 9] = [
     "upgrade",
 ];
 
-/// The request of a recorded entry.
 pub(super) fn entry(recorded: &HarEntry, url: &Url) -> Result<Entry, ImportError> {
     let request = &recorded.request;
     let method = method(&request.method.to_ascii_uppercase())?;

@@ -65,10 +65,10 @@ pub fn har(text: &str, options: HarOptions) -> Result<Imported, ImportError> {
         let note = note_on_content(&entry.content, &recorded.request);
         let note = note.map(|note| format!("entry {number}, {url}: {note}"));
         imported.notes.extend(note);
-        imported.scenario.entries.push(entry);
+        imported.entries.push(entry);
     }
     let told = left_out.told(log.entries.len());
-    if imported.scenario.entries.is_empty() {
+    if imported.entries.is_empty() {
         let told = told.unwrap_or_default();
         return refuse(format!("no request is left: {told}"));
     }
@@ -76,7 +76,6 @@ pub fn har(text: &str, options: HarOptions) -> Result<Imported, ImportError> {
     Ok(imported)
 }
 
-/// The host of the first page's first request.
 fn first_host(entries: &[HarEntry], page: Option<&str>) -> Option<String> {
     let host = |recorded: &HarEntry| Url::parse(&recorded.request.url).ok().map(|url| url.host());
     let of_page = |recorded: &&HarEntry| page.is_some() && recorded.pageref.as_deref() == page;
@@ -114,7 +113,6 @@ fn sent_length(request: &HarRequest) -> Option<f64> {
     length.or(request.body_size)
 }
 
-/// What is not imported.
 #[derive(Default)]
 struct LeftOut {
     other_schemes: usize,

@@ -52,7 +52,7 @@ const SHOP: &str = r##"{"log": {
 
 fn hurl(text: &str, options: HarOptions) -> (String, Vec<String>) {
     let imported = har(text, options).unwrap_or_else(|error| panic!("{error}"));
-    let hurl = write(&imported.scenario, &[]).expect("a Hurl file");
+    let hurl = write(&imported.entries, &[]).expect("a Hurl file");
     prony_hurl::parse(&hurl).unwrap_or_else(|error| panic!("{}", error.render("a.hurl", &hurl)));
     (hurl, imported.notes)
 }

@@ -7,30 +7,22 @@ use super::parameter::{Style, joined};
 use super::sample::Sampler;
 use super::variables::Variables;
 use crate::import::ImportError;
-use crate::import::scenario::{Content, Part, Text};
+use crate::import::scenario::{Content, Entry, Part, Text};
 
-/// A body and its media type.
-pub(super) struct Body {
-    pub(super) content: Content,
-    /// The media type, unless the content implies it.
-    pub(super) media_type: Option<String>,
-    /// That it is to be checked because the schema may not allow it, a sentence.
-    pub(super) unmet: Option<String>,
-}
-
-/// The body that an operation describes: JSON if there is a choice.
-pub(super) fn body<'a>(
+/// Adds the body that an operation describes: JSON if there is a choice.
+pub(super) fn add_body<'a>(
+    entry: &mut Entry,
     document: &'a Document,
     operation: &'a Node,
     variables: &mut Variables,
-) -> Result<Option<Body>, ImportError> {
+) -> Result<(), ImportError> {
     let Some(body) = document.member(operation, "requestBody")? else {
-        return Ok(None);
+        return Ok(());
     };
     let all = body.members_of("content");
     let chosen = all.iter().min_by_key(|(name, _)| Kind::of(name));
     let Some((name, media)) = chosen else {
-        return Ok(None);
+        return Ok(());
     };
     let media = document.resolve(media)?;
     let value = Sampler::new(document).described(media)?;
@@ -40,7 +32,8 @@ pub(super) fn body<'a>(
     let schema = media.get("schema").filter(|_| kind != Kind::Bytes);
     let described = schema.zip(value.as_ref());
     let unmet = described.and_then(|(schema, value)| unmet(document, "the body", schema, value));
-    let content = match (kind, value) {
+    entry.comments.extend(unmet);
+    entry.content = match (kind, value) {
         (Kind::Json, Some(value)) => Content::Bytes(json(&value).into_bytes()),
         (Kind::Form, Some(Node::Map(fields))) => {
             let fields = fields.iter();
@@ -52,12 +45,12 @@ pub(super) fn body<'a>(
         (_, Some(Node::Text(text))) if kind != Kind::Bytes => Content::Bytes(text.into_bytes()),
         _ => Content::File(Text::variable(variables.file("body"))),
     };
-    let is_implied = matches!(content, Content::Multipart(_));
-    Ok(Some(Body {
-        content,
-        media_type: (!is_implied).then(|| concrete(name).to_owned()),
-        unmet,
-    }))
+    // That of parts names their boundary.
+    if !matches!(entry.content, Content::Multipart(_)) {
+        let media_type = concrete(name).into();
+        entry.headers.push(("content-type".into(), media_type));
+    }
+    Ok(())
 }
 
 /// Kinds of bodies, the preferred one first.

@@ -12,13 +12,11 @@ const MOST_NESTING: usize = 64;
 /// How many values a document of YAML may have: the largest that are published have a few hundred thousand.
 const MOST_NODES: usize = 2_000_000;
 
-/// A document of OpenAPI 3.
 pub(super) struct Document {
     pub(super) root: Node,
 }
 
 impl Document {
-    /// Reads JSON or YAML.
     pub(super) fn read(text: &str) -> Result<Self, ImportError> {
         if text.len() > MAX_INPUT_BYTES {
             let most = MAX_INPUT_BYTES >> 20;

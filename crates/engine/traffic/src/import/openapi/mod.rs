@@ -3,6 +3,7 @@
 mod body;
 mod check;
 mod document;
+mod draft;
 mod node;
 mod parameter;
 mod pattern;
@@ -12,18 +13,16 @@ mod security;
 mod tests;
 mod variables;
 
-use percent_encoding::utf8_percent_encode;
-
-use self::body::body;
+use self::body::add_body;
 use self::document::Document;
+use self::draft::Draft;
 use self::node::Node;
-use self::parameter::Parameters;
-use self::security::Credentials;
+use self::parameter::add_parameters;
+use self::security::add_credentials;
 use self::variables::Variables;
-use super::scenario::{Content, Entry, Scenario, Status, Text};
+use super::scenario::{Entry, Status, Text};
 use super::url::Url;
 use super::{ImportError, Imported, refuse};
-use crate::target::UNRESERVED;
 
 /// The members of a path that are operations.
 const METHODS: [&str; 8] = [
@@ -57,15 +56,12 @@ pub fn openapi(text: &str) -> Result<Imported, ImportError> {
         return refuse("the document has no operations: `paths` is missing or empty");
     }
     Ok(Imported {
-        scenario: Scenario {
-            entries,
-            variables: variables.all,
-        },
+        entries,
+        variables: variables.all,
         notes: Vec::new(),
     })
 }
 
-/// An operation and where it is.
 struct Operation<'a> {
     document: &'a Document,
     path: &'a str,
@@ -76,46 +72,25 @@ struct Operation<'a> {
 impl Operation<'_> {
     fn entry(&self, method: String, variables: &mut Variables) -> Result<Entry, ImportError> {
         let base = self.base(variables)?;
-        let parameters = Parameters::of(self.document, self.path, self.item, self.operation)?;
-        let credentials = Credentials::of(self.document, self.operation, variables)?;
-        let body = body(self.document, self.operation, variables)?;
-        let mut comments = self.comments();
-        comments.extend(parameters.unmet);
-        comments.extend(body.as_ref().and_then(|body| body.unmet.clone()));
-        let mut headers = parameters.headers;
-        headers.extend(credentials.headers);
-        let cookies = parameters.cookies.into_iter().map(Text::from);
-        let cookies = cookies.chain(credentials.cookies);
-        if let Some(cookies) = cookies.reduce(|all, cookie| all.then("; ").then(cookie)) {
-            headers.push(("cookie".into(), cookies));
-        }
-        let content = match body {
-            None => Content::None,
-            Some(body) => {
-                let media_type = body.media_type.map(|it| ("content-type".into(), it.into()));
-                headers.extend(media_type);
-                body.content
-            }
+        let mut draft = Draft {
+            path: self.path.to_owned(),
+            ..Draft::default()
         };
-        let mut query: Vec<Text> = parameters.query.into_iter().map(Text::from).collect();
-        query.extend(credentials.query.into_iter().map(|(name, value)| {
-            let name = utf8_percent_encode(&name, UNRESERVED);
-            Text::from(format!("{name}=")).then(value)
-        }));
-        let mut url = base.then(path(&parameters.path, variables));
-        for (number, field) in query.into_iter().enumerate() {
+        draft.entry.method = method;
+        draft.entry.status = self.status();
+        draft.entry.comments = self.comments();
+        add_parameters(&mut draft, self.document, self.item, self.operation)?;
+        add_credentials(&mut draft, self.document, self.operation, variables)?;
+        let cookies = draft.cookies.drain(..);
+        if let Some(cookies) = cookies.reduce(|all, cookie| all.then("; ").then(cookie)) {
+            draft.entry.headers.push(("cookie".into(), cookies));
+        }
+        add_body(&mut draft.entry, self.document, self.operation, variables)?;
+        let mut url = base.then(path(&draft.path, variables));
+        for (number, field) in draft.query.into_iter().enumerate() {
             url = url.then(if number == 0 { "?" } else { "&" }).then(field);
         }
-        Ok(Entry {
-            comments,
-            method,
-            url,
-            headers,
-            basic_auth: credentials.basic_auth,
-            content,
-            status: self.status(),
-            ..Entry::default()
-        })
+        Ok(Entry { url, ..draft.entry })
     }
 
     /// The URL of the server: a variable if there are several, or if it depends on where the document is.

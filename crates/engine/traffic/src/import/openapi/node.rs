@@ -3,11 +3,10 @@
 use std::fmt;
 
 use percent_encoding::percent_decode_str;
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use serde_json::Number;
 
-/// A value.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Node {
     Null,
@@ -19,7 +18,6 @@ pub(super) enum Node {
 }
 
 impl Node {
-    /// The member of a map.
     pub(super) fn get(&self, name: &str) -> Option<&Node> {
         let members = self.members();
         members
@@ -61,7 +59,6 @@ impl Node {
         self.get(name).map_or(&[][..], Self::items)
     }
 
-    /// The text of a member.
     pub(super) fn text_of(&self, name: &str) -> Option<&str> {
         self.get(name)?.text()
     }
@@ -70,7 +67,6 @@ impl Node {
         matches!(self.get(name), Some(Self::Bool(true)))
     }
 
-    /// The number of a member.
     pub(super) fn number_of(&self, name: &str) -> Option<f64> {
         match self.get(name)? {
             Self::Number(number) => number.as_f64(),
@@ -146,14 +142,6 @@ impl<'de> Visitor<'de> for Nodes {
         Ok(Node::Null)
     }
 
-    fn visit_none<E>(self) -> Result<Node, E> {
-        Ok(Node::Null)
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Node, D::Error> {
-        Node::deserialize(deserializer)
-    }
-
     fn visit_bool<E>(self, value: bool) -> Result<Node, E> {
         Ok(Node::Bool(value))
     }
@@ -166,24 +154,12 @@ impl<'de> Visitor<'de> for Nodes {
         Ok(Node::Number(value.into()))
     }
 
-    fn visit_i128<E: Error>(self, value: i128) -> Result<Node, E> {
-        self.visit_f64(value as f64)
-    }
-
-    fn visit_u128<E: Error>(self, value: u128) -> Result<Node, E> {
-        self.visit_f64(value as f64)
-    }
-
     fn visit_f64<E>(self, value: f64) -> Result<Node, E> {
         Ok(Number::from_f64(value).map_or(Node::Null, Node::Number))
     }
 
     fn visit_str<E>(self, value: &str) -> Result<Node, E> {
         Ok(Node::Text(value.to_owned()))
-    }
-
-    fn visit_string<E>(self, value: String) -> Result<Node, E> {
-        Ok(Node::Text(value))
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Node, A::Error> {

@@ -4,105 +4,89 @@ use percent_encoding::utf8_percent_encode;
 
 use super::check::unmet;
 use super::document::Document;
+use super::draft::Draft;
 use super::node::Node;
 use super::sample::Sampler;
 use crate::import::ImportError;
 use crate::import::scenario::Text;
 use crate::target::UNRESERVED;
 
-/// What parameters add to a request.
-#[derive(Default)]
-pub(super) struct Parameters {
-    /// The path with values.
-    pub(super) path: String,
-    /// Fields of the query, encoded.
-    pub(super) query: Vec<String>,
-    pub(super) headers: Vec<(Text, Text)>,
-    /// `name=value`
-    pub(super) cookies: Vec<String>,
-    /// What the reader has to check because a schema may not allow it, a sentence each.
-    pub(super) unmet: Vec<String>,
+/// Adds those of an operation and of its path; of two with the same name and place, the operation's counts.
+pub(super) fn add_parameters<'a>(
+    draft: &mut Draft,
+    document: &'a Document,
+    path_item: &'a Node,
+    operation: &'a Node,
+) -> Result<(), ImportError> {
+    let mut known: Vec<(&str, &str)> = Vec::new();
+    for owner in [operation, path_item] {
+        for parameter in owner.items_of("parameters") {
+            let parameter = document.resolve(parameter)?;
+            let (Some(name), Some(place)) = (parameter.text_of("name"), parameter.text_of("in"))
+            else {
+                continue;
+            };
+            if known.contains(&(name, place)) {
+                continue;
+            }
+            known.push((name, place));
+            if place == "path" || parameter.is_true("required") {
+                add(draft, document, parameter, name, place)?;
+            }
+        }
+    }
+    Ok(())
 }
 
-impl Parameters {
-    /// Those of an operation and of its path; of two with the same name and place, the operation's counts.
-    pub(super) fn of<'a>(
-        document: &'a Document,
-        path: &str,
-        path_item: &'a Node,
-        operation: &'a Node,
-    ) -> Result<Self, ImportError> {
-        let mut known: Vec<(&str, &str)> = Vec::new();
-        let mut found = Self {
-            path: path.to_owned(),
-            ..Self::default()
-        };
-        for owner in [operation, path_item] {
-            for parameter in owner.items_of("parameters") {
-                let parameter = document.resolve(parameter)?;
-                let (Some(name), Some(place)) =
-                    (parameter.text_of("name"), parameter.text_of("in"))
-                else {
-                    continue;
-                };
-                if known.contains(&(name, place)) {
-                    continue;
-                }
-                known.push((name, place));
-                if place == "path" || parameter.is_true("required") {
-                    found.add(document, parameter, name, place)?;
-                }
-            }
-        }
-        Ok(found)
+fn add<'a>(
+    draft: &mut Draft,
+    document: &'a Document,
+    parameter: &'a Node,
+    name: &str,
+    place: &str,
+) -> Result<(), ImportError> {
+    // These are described elsewhere in the document.
+    let others = ["accept", "content-type", "authorization"];
+    let is_other = |other: &&str| name.eq_ignore_ascii_case(other);
+    if place == "header" && others.iter().any(is_other) {
+        return Ok(());
     }
-
-    fn add<'a>(
-        &mut self,
-        document: &'a Document,
-        parameter: &'a Node,
-        name: &str,
-        place: &str,
-    ) -> Result<(), ImportError> {
-        // These are described elsewhere in the document.
-        let others = ["accept", "content-type", "authorization"];
-        let is_other = |other: &&str| name.eq_ignore_ascii_case(other);
-        if place == "header" && others.iter().any(is_other) {
-            return Ok(());
+    let (schema, value) = value(document, parameter)?;
+    let what = format!("the parameter `{name}`");
+    let unmet = schema.and_then(|schema| unmet(document, &what, schema, &value));
+    draft.entry.comments.extend(unmet);
+    let default = match place {
+        "query" | "cookie" => "form",
+        _ => "simple",
+    };
+    let style = match parameter.get("content") {
+        // A media type, JSON, says how it is written.
+        Some(_) => Style {
+            name: "json",
+            is_exploded: false,
+        },
+        None => Style::of(parameter, default),
+    };
+    match place {
+        "path" => {
+            let text = style.in_path(name, &value);
+            draft.path = draft.path.replace(&format!("{{{name}}}"), &text);
         }
-        let (schema, value) = value(document, parameter)?;
-        let what = format!("the parameter `{name}`");
-        let unmet = schema.and_then(|schema| unmet(document, &what, schema, &value));
-        self.unmet.extend(unmet);
-        let default = match place {
-            "query" | "cookie" => "form",
-            _ => "simple",
-        };
-        let style = match parameter.get("content") {
-            // A media type, JSON, says how it is written.
-            Some(_) => Style {
-                name: "json",
-                is_exploded: false,
-            },
-            None => Style::of(parameter, default),
-        };
-        match place {
-            "path" => {
-                let text = style.in_path(name, &value);
-                self.path = self.path.replace(&format!("{{{name}}}"), &text);
-            }
-            "query" => self.query.extend(style.fields(name, &value, encoded)),
-            "header" => {
-                let text = style.joined(&value, &str::to_owned);
-                self.headers.push((name.into(), text.into()));
-            }
-            "cookie" => self
-                .cookies
-                .extend(style.fields(name, &value, str::to_owned)),
-            _ => {}
+        "query" => {
+            let fields = style.fields(name, &value, encoded);
+            draft.query.extend(fields.into_iter().map(Text::from));
         }
-        Ok(())
+        "header" => {
+            let text = style.joined(&value, &str::to_owned);
+            draft.entry.headers.push((name.into(), text.into()));
+        }
+        "cookie" => {
+            let fields = style.fields(name, &value, str::to_owned);
+            draft.cookies.extend(fields.into_iter().map(Text::from));
+        }
+        _ => {}
     }
+    Ok(())
 }
 
 /// The value of a parameter, which a schema or a media type describes, and its schema.

@@ -12,7 +12,6 @@ const MOST_NESTING: u32 = 64;
 /// The characters that are taken of a class, if it has one of them.
 const PREFERRED: [char; 8] = ['a', 'A', '0', '-', '_', '.', ' ', '/'];
 
-/// Makes texts for patterns.
 pub(super) struct Matching {
     left: usize,
 }
@@ -73,7 +72,6 @@ impl Matching {
     }
 }
 
-/// A character of a class.
 fn one_of(class: &Class) -> Option<char> {
     let Class::Unicode(class) = class else {
         return None;

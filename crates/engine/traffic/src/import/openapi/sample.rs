@@ -22,7 +22,6 @@ const MOST_PARTS: usize = 64;
 /// How long a list or a text of a sample may be.
 const LONGEST: usize = 1_000;
 
-/// Makes values for schemas.
 pub(super) struct Sampler<'a> {
     document: &'a Document,
     left: usize,

@@ -8,12 +8,12 @@ use crate::import::write;
 
 fn hurl(text: &str) -> (String, Vec<String>) {
     let imported = openapi(text).unwrap_or_else(|error| panic!("{error}"));
-    let hurl = write(&imported.scenario, &[]).expect("a Hurl file");
+    let hurl = write(&imported.entries, &[]).expect("a Hurl file");
     let file = prony_hurl::parse(&hurl)
         .unwrap_or_else(|error| panic!("{}", error.render("a.hurl", &hurl)));
     assert_eq!(prony_hurl::unsupported(&file), []);
     let name = |variable: &crate::import::Variable| variable.name.to_string();
-    let variables = imported.scenario.variables.iter().map(name).collect();
+    let variables = imported.variables.iter().map(name).collect();
     (hurl, variables)
 }
 

@@ -9,7 +9,6 @@ pub(super) struct Variables {
 }
 
 impl Variables {
-    /// A variable of that name.
     pub(super) fn named(&mut self, name: &str, meaning: impl Into<String>) -> String {
         let name = variable_name(name);
         if !self.all.iter().any(|variable| variable.name == name) {

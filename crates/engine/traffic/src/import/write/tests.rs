@@ -39,9 +39,7 @@ fn entry(content: Content) -> Entry {
 }
 
 fn try_written(entries: Vec<Entry>) -> Result<String, String> {
-    let variables = Vec::new();
-    let scenario = Scenario { entries, variables };
-    write(&scenario, &["a\ncomment".to_owned()]).map_err(|error| error.to_string())
+    write(&entries, &["a\ncomment".to_owned()]).map_err(|error| error.to_string())
 }
 
 fn written(entries: Vec<Entry>) -> String {

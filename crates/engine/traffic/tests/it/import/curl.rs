@@ -7,7 +7,6 @@ use std::time::SystemTime;
 
 use prony_hurl::evaluate::{Environment, FileError, Scope, Variables};
 use prony_testkit::recorder::{HttpServer, Received};
-use prony_traffic::import::Files;
 
 /// What is sent, in a form in which two clients agree.
 #[derive(Debug, PartialEq)]
@@ -84,8 +83,8 @@ fn sent_by_curl(received: &Received) -> Sent {
 
 struct Folder(PathBuf);
 
-impl Files for Folder {
-    fn read(&mut self, name: &str) -> Result<Vec<u8>, String> {
+impl Folder {
+    fn read(&self, name: &str) -> Result<Vec<u8>, String> {
         fs::read(self.0.join(name)).map_err(|error| error.to_string())
     }
 }
@@ -107,9 +106,9 @@ impl Environment for Folder {
 /// What Prony sends: the command becomes a Hurl file, and that a request.
 fn sent_by_prony(command: &str, folder: &Path) -> Sent {
     let mut folder = Folder(folder.to_owned());
-    let imported = prony_traffic::import::curl(command, &mut folder)
+    let imported = prony_traffic::import::curl(command, &mut |name| folder.read(name))
         .unwrap_or_else(|error| panic!("{command}: {error}"));
-    let text = prony_traffic::import::write(&imported.scenario, &[]).expect("a Hurl file");
+    let text = prony_traffic::import::write(&imported.entries, &[]).expect("a Hurl file");
     let file = prony_hurl::parse(&text)
         .unwrap_or_else(|error| panic!("{command}:\n{}", error.render("a.hurl", &text)));
     assert_eq!(prony_hurl::unsupported(&file), []);

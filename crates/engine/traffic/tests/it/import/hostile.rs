@@ -1,10 +1,10 @@
 //! No input makes an import panic, and what it gives is a Hurl file.
 
-use prony_traffic::import::{HarOptions, Imported, NoFiles};
+use prony_traffic::import::{HarOptions, Imported};
 use proptest::prelude::*;
 
 fn is_a_hurl_file(imported: &Imported) {
-    if let Ok(text) = prony_traffic::import::write(&imported.scenario, &imported.notes) {
+    if let Ok(text) = prony_traffic::import::write(&imported.entries, &imported.notes) {
         prony_hurl::parse(&text)
             .unwrap_or_else(|error| panic!("{}\n{text}", error.render("a.hurl", &text)));
     }
@@ -54,7 +54,7 @@ proptest! {
     #[test]
     fn commands(text in words(CURL)) {
         for command in [text.clone(), format!("curl http://a {text}")] {
-            if let Ok(imported) = prony_traffic::import::curl(&command, &mut NoFiles) {
+            if let Ok(imported) = prony_traffic::import::curl(&command, &mut |_| Err(String::new())) {
                 is_a_hurl_file(&imported);
             }
         }
@@ -86,7 +86,7 @@ proptest! {
 
     #[test]
     fn any_text(text in ".{0,200}") {
-        let _ = prony_traffic::import::curl(&text, &mut NoFiles);
+        let _ = prony_traffic::import::curl(&text, &mut |_| Err(String::new()));
         let _ = prony_traffic::import::har(&text, HarOptions::default());
         let _ = prony_traffic::import::openapi(&text);
     }

@@ -27,9 +27,9 @@ fn a_recording_of_chromium() {
         ..HarOptions::default()
     };
     let imported = har(text, options).expect("requests");
-    let hurl = write(&imported.scenario, &[]).expect("a Hurl file");
+    let hurl = write(&imported.entries, &[]).expect("a Hurl file");
     prony_hurl::parse(&hurl).unwrap_or_else(|error| panic!("{}", error.render("a.hurl", &hurl)));
-    let urls = imported.scenario.entries.iter();
+    let urls = imported.entries.iter();
     let urls: Vec<_> = urls.filter_map(|entry| entry.url.literal()).collect();
     let paths = ["", "api?q={{x}}", "up", "login", "home"];
     let expected = paths.map(|path| format!("http://127.0.0.1:8080/{path}"));
