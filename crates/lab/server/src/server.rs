@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use prony_manifest::{FileError, Source, UnknownName, folders_with};
 
 use crate::Layout;
-use crate::manifest::{Described, MANIFEST_FILE, Manifest, Outside, Recipe};
+use crate::manifest::{Described, MANIFEST_FILE, Manifest, Outside, Recipe, is_id};
 use crate::sources::{hash_files, source_files, unignored_files};
 use crate::toolchain::Need;
 
@@ -177,12 +177,6 @@ fn check_id(name: &str) -> Result<(), ServerError> {
     } else {
         Err(ServerError::BadName(name.to_owned()))
     }
-}
-
-/// Whether it is a valid name for a server's folder or a variant.
-pub(crate) fn is_id(name: &str) -> bool {
-    let is_letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
-    !name.is_empty() && name.chars().all(is_letter)
 }
 
 /// A folder that was meant to be a server.

@@ -196,6 +196,12 @@ fn is_pattern(name: &str) -> bool {
     name.contains(['*', '?', '[']) || alternatives
 }
 
+/// Whether it is a valid name for a server's folder or a variant.
+pub(crate) fn is_id(name: &str) -> bool {
+    let is_letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+    !name.is_empty() && name.chars().all(is_letter)
+}
+
 #[cfg(test)]
 mod tests {
     use prony_testkit::table::{refused, rows};

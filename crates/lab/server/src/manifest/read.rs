@@ -12,9 +12,8 @@ use toml::Spanned;
 use super::text_or_list::{Element, TextOrList};
 use super::{
     CertificateTrust, Class, ClientCertificate, Input, Manifest, Outside, Placeholder, Recipe,
-    ServerUrl, TlsOptions, VersionSource, Word,
+    ServerUrl, TlsOptions, VersionSource, Word, is_id,
 };
-use crate::server::is_id;
 use crate::toolchain::Need;
 
 const EMPTY: &str = "it must not be empty";
