@@ -53,7 +53,6 @@ pub struct CostChange<'a> {
     pub(crate) row: CostRow<'a>,
     /// The figure before, in the unit of its row.
     pub before: Option<Estimate>,
-    /// The figure after.
     pub after: Option<Estimate>,
     /// How it changed; `None` without two rounds of each, or if a round is not above 0.
     pub change: Option<MeasuredChange>,
