@@ -58,8 +58,8 @@ impl Absent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explain::builder::Builder;
     use crate::explain::summary::ExplanationSummary;
+    use crate::explain::testing::Builder;
 
     #[test]
     fn each_reason_is_given_once_with_the_servers_that_it_concerns() {

@@ -332,7 +332,7 @@ fn key(frame: &Frame) -> Key<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explain::builder::{Builder, profile};
+    use crate::explain::testing::{Builder, profile};
 
     fn change<'d>(difference: &'d Difference<'_>, title: &str) -> &'d CostChange<'d> {
         let mut costs = difference.costs.iter();
