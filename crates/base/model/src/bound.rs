@@ -12,7 +12,6 @@ const TOLERATED: f64 = 0.25;
 /// Something other than the server limited a row's figures: the server may be better than they show, and is not worse.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Bound {
-    /// What limited it.
     pub cause: Cause,
     /// The number of limited rounds.
     pub rounds: usize,

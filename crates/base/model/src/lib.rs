@@ -14,8 +14,6 @@ mod histogram;
 mod interval_latencies;
 mod json;
 mod load;
-#[cfg(test)]
-mod load_json;
 mod load_trace;
 mod log_tail;
 mod named;

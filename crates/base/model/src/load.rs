@@ -893,3 +893,6 @@ fn counts_by_status<'de, S: FromStr + Ord, D: Deserializer<'de>>(
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,7 +7,6 @@ use crate::outcome::Outcome;
 pub struct LoadTrace {
     /// The name of each request of the load, such as `GET /orders`, by its number.
     pub names: Vec<String>,
-    /// What each thread did.
     pub threads: Vec<ThreadTrace>,
 }
 
@@ -56,13 +55,10 @@ pub struct TracedRequest {
     pub response: Option<TracedResponse>,
 }
 
-/// A complete response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TracedResponse {
-    /// The status code.
     pub status: u16,
     /// The `grpc-status`, if it has one.
     pub rpc_status: Option<u32>,
-    /// The bytes of its body.
     pub body_bytes: u64,
 }

@@ -97,9 +97,7 @@ pub const LEAST_OBSERVED_S: f64 = 0.3;
 /// threads; `None` if it is not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CpuWaits {
-    /// The server's.
     pub server: Option<f64>,
-    /// The generator's.
     pub generator: Option<f64>,
 }
 

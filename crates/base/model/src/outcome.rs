@@ -67,7 +67,6 @@ impl Outcome {
 pub struct Outcomes([u64; Outcome::ALL.len()]);
 
 impl Outcomes {
-    /// All requests.
     pub fn total(&self) -> u64 {
         sum(self.0)
     }

@@ -38,7 +38,7 @@ struct Document<'a> {
 }
 
 /// Times are in microseconds.
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Event {
     name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -53,6 +53,19 @@ struct Event {
     tid: usize,
     #[serde(skip_serializing_if = "Arguments::is_empty")]
     args: Arguments,
+}
+
+impl Event {
+    fn on(track: Track, name: String, ph: &'static str, at_ns: u64) -> Self {
+        Self {
+            name,
+            ph,
+            ts: microseconds(at_ns),
+            pid: track.pid,
+            tid: track.tid,
+            ..Self::default()
+        }
+    }
 }
 
 #[derive(Default, PartialEq, Serialize)]
@@ -176,15 +189,10 @@ impl Events {
                 _ => Arguments::default(),
             };
             self.all.push(Event {
-                name: format!("queued {name}"),
                 cat: Some("queued"),
-                ph,
                 id: Some(id.clone()),
-                ts: microseconds(at),
-                dur: None,
-                pid: track.pid,
-                tid: track.tid,
                 args,
+                ..Event::on(track, format!("queued {name}"), ph, at)
             });
         }
     }
@@ -198,15 +206,10 @@ impl Events {
         args: Arguments,
     ) {
         self.all.push(Event {
-            name,
             cat: Some(cat),
-            ph: "X",
-            id: None,
-            ts: microseconds(times.start),
             dur: Some(microseconds(times.end.saturating_sub(times.start))),
-            pid: track.pid,
-            tid: track.tid,
             args,
+            ..Event::on(track, name, "X", times.start)
         });
     }
 
@@ -225,15 +228,8 @@ impl Events {
         let mut args = Arguments::default();
         with(&mut args);
         self.all.push(Event {
-            name: what.into(),
-            cat: None,
-            ph: "M",
-            id: None,
-            ts: 0.0,
-            dur: None,
-            pid: track.pid,
-            tid: track.tid,
             args,
+            ..Event::on(track, what.into(), "M", 0)
         });
     }
 }

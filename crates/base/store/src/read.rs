@@ -2,12 +2,12 @@
 
 use prony_manifest::nearest;
 use rusqlite::{OptionalExtension, Params, Row};
+use serde::de::DeserializeOwned;
 
 use crate::error::StoreError;
 use crate::store::Store;
 use prony_model::{Explanation, Run, RunEnd, TrialRecord};
 
-/// A run in the list of runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunSummary {
     pub id: String,
@@ -77,14 +77,7 @@ impl Store {
     /// [`StoreError::UnknownRun`], or if the file cannot be read.
     pub fn trials(&self, run: &str) -> Result<Vec<TrialRecord>, StoreError> {
         const TRIALS: &str = "SELECT record FROM trial WHERE run = ?1 ORDER BY sequence, id";
-        let records = self.rows(TRIALS, [run], |row| row.get::<_, String>(0))?;
-        if records.is_empty() {
-            self.run(run)?; // Distinguishes a run without trials from an unknown one.
-        }
-        records
-            .iter()
-            .map(|json| self.json(serde_json::from_str(json)))
-            .collect()
+        self.records(TRIALS, run)
     }
 
     /// What a request costs each server of a run, in the order in which it was measured; empty if that was not measured, or
@@ -94,18 +87,21 @@ impl Store {
     /// [`StoreError::UnknownRun`], or if the file cannot be read.
     pub fn explanations(&self, run: &str) -> Result<Vec<Explanation>, StoreError> {
         const EXPLANATIONS: &str = "SELECT record FROM explanation WHERE run = ?1 ORDER BY id";
-        let records = if self.sqlite(self.connection.table_exists(None, "explanation"))? {
-            self.rows(EXPLANATIONS, [run], |row| row.get::<_, String>(0))?
+        if self.sqlite(self.connection.table_exists(None, "explanation"))? {
+            self.records(EXPLANATIONS, run)
         } else {
-            Vec::new()
-        };
-        if records.is_empty() {
-            self.run(run)?; // Distinguishes a run without explanations from an unknown one.
+            self.run(run).map(|_| Vec::new())
         }
-        records
-            .iter()
-            .map(|json| self.json(serde_json::from_str(json)))
-            .collect()
+    }
+
+    /// The records of a run that a query selects.
+    fn records<T: DeserializeOwned>(&self, sql: &str, run: &str) -> Result<Vec<T>, StoreError> {
+        let records = self.rows(sql, [run], |row| row.get::<_, String>(0))?;
+        if records.is_empty() {
+            self.run(run)?; // Distinguishes a run without records from an unknown one.
+        }
+        let read = |json: &String| self.json(serde_json::from_str(json));
+        records.iter().map(read).collect()
     }
 
     fn rows<T>(

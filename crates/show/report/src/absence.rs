@@ -17,7 +17,6 @@ pub(crate) const NOT_REQUESTED: &str = "not requested";
 #[derive(Clone, Debug, PartialEq)]
 pub struct Absence {
     pub server: ServerRecord,
-    /// The reason.
     pub why: Why,
 }
 
@@ -29,9 +28,7 @@ pub enum Why {
     /// It failed the verification of a workload.
     Wrong {
         workload: String,
-        /// The expected response.
         expected: String,
-        /// The response.
         received: String,
     },
     /// All its trials of a workload failed.

@@ -104,7 +104,6 @@ impl CountTable {
         }
     }
 
-    /// The section of a report.
     pub fn section(&self) -> Section {
         let rounds = self.rows.iter().map(|row| row.rounds).max().unwrap_or(0);
         let mut blocks = vec![Block::Table(self.figures())];

@@ -27,7 +27,6 @@ pub struct RunSummary {
 }
 
 impl RunSummary {
-    /// Summarizes the trials of a run.
     pub fn of(run: &Run, trials: &[TrialRecord]) -> RunSummary {
         let counts = CountTable::all(run, trials);
         // An emulated server's rates and latencies are not those of any server.

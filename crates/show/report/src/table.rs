@@ -112,7 +112,6 @@ pub struct RoundsReached {
     pub precision: f64,
     /// The time limit for the run's trials, in seconds.
     pub budget_s: f64,
-    /// The number of rounds.
     pub rounds: u32,
     /// Why there were no more.
     pub reason: EnoughRounds,

@@ -55,13 +55,8 @@ pub fn build(
     interrupt: &AtomicBool,
 ) -> Result<Built, SiteError> {
     let listed = store.runs()?;
-    let mut suites: Vec<Vec<&Listed>> = Vec::new();
-    for run in listed.iter().rev() {
-        match suites.iter_mut().find(|suite| suite[0].suite == run.suite) {
-            Some(suite) => suite.push(run),
-            None => suites.push(vec![run]),
-        }
-    }
+    let oldest_first = listed.iter().rev();
+    let suites = catalog::grouped(oldest_first, |one, other| one.suite == other.suite);
     let mut builder = Builder {
         store,
         folder,
@@ -251,12 +246,10 @@ impl Builder<'_> {
                 &page::server(id, &runs),
             )?;
         }
-        for (key, runs) in catalog.machines() {
+        for (name, runs) in catalog.machines() {
             self.check()?;
-            self.write(
-                &PageAddress::Machine(key.name.clone()),
-                &page::machine(&key, &runs),
-            )?;
+            let page = page::machine(&name, &runs);
+            self.write(&PageAddress::Machine(name), &page)?;
         }
         self.write(&PageAddress::Comparisons, &page::comparisons(&catalog))?;
         self.write(&PageAddress::Front, &page::front(&catalog))?;

@@ -8,7 +8,7 @@ use prony_report::compare::{Comparison, Incomparable, Question, Side, Tally};
 use prony_store::{Store, StoreError};
 
 use crate::digest::{Recorded, RunChange, RunDigest};
-use crate::machine::MachineKey;
+use crate::machine::hardware;
 use crate::page_address::PageAddress;
 
 /// All runs of a store.
@@ -54,7 +54,6 @@ pub(crate) const WITH_BEFORE: &str = "with the run before";
 pub(crate) const REVISIONS: &str = "revisions of a run";
 
 impl Compared {
-    /// Two runs.
     pub(crate) fn runs(base: &str, new: &Run, kind: &'static str, tally: Tally) -> Self {
         Self {
             address: PageAddress::runs(base, &new.id),
@@ -66,7 +65,6 @@ impl Compared {
         }
     }
 
-    /// Two servers of a run.
     pub(crate) fn servers(run: &Run, pair: [&str; 2], kind: &'static str, tally: Tally) -> Self {
         let [base, new] = pair;
         Self {
@@ -101,16 +99,9 @@ impl Catalog {
 
     /// The newest run of each suite, the newest first.
     pub(crate) fn latest(&self) -> Vec<&RunDigest> {
-        let mut latest: Vec<&RunDigest> = Vec::new();
-        for digest in self.runs.iter().rev() {
-            if !latest
-                .iter()
-                .any(|known| known.run.suite == digest.run.suite)
-            {
-                latest.push(digest);
-            }
-        }
-        latest
+        let newest_first = self.runs.iter().rev();
+        let suites = grouped(newest_first, |one, other| one.run.suite == other.run.suite);
+        suites.into_iter().map(|suite| suite[0]).collect()
     }
 
     /// The newest run of a suite that was run to its end.
@@ -130,14 +121,12 @@ impl Catalog {
         servers
     }
 
-    /// The machines, each with its runs, the oldest first.
-    pub(crate) fn machines(&self) -> BTreeMap<MachineKey, Vec<&RunDigest>> {
-        let mut machines: BTreeMap<MachineKey, Vec<&RunDigest>> = BTreeMap::new();
+    /// The machines by their [`hardware`], each with its runs, the oldest first.
+    pub(crate) fn machines(&self) -> BTreeMap<String, Vec<&RunDigest>> {
+        let mut machines: BTreeMap<String, Vec<&RunDigest>> = BTreeMap::new();
         for digest in &self.runs {
-            machines
-                .entry(MachineKey::of(&digest.run))
-                .or_default()
-                .push(digest);
+            let name = hardware(&digest.run.machine);
+            machines.entry(name).or_default().push(digest);
         }
         machines
     }
@@ -147,6 +136,21 @@ impl Catalog {
         let key = |digest: &RunDigest| (digest.run.started_at.clone(), digest.run.id.clone());
         self.runs.sort_by_key(key);
     }
+}
+
+/// The items in groups of those that are alike, in the order in which they come first.
+pub(crate) fn grouped<T>(
+    items: impl IntoIterator<Item = T>,
+    are_alike: impl Fn(&T, &T) -> bool,
+) -> Vec<Vec<T>> {
+    let mut groups: Vec<Vec<T>> = Vec::new();
+    for item in items {
+        match groups.iter_mut().find(|group| are_alike(&group[0], &item)) {
+            Some(group) => group.push(item),
+            None => groups.push(vec![item]),
+        }
+    }
+    groups
 }
 
 /// Reads a run with its trials.
@@ -163,13 +167,11 @@ pub(crate) fn read(store: &Store, id: &str) -> Result<Recorded, StoreError> {
 /// What a run's page shows.
 pub(crate) struct Summarized {
     pub(crate) digest: RunDigest,
-    /// The summary of its tables.
     pub(crate) summary: RunSummary,
     /// The comparison that it was made for, if it was made for one.
     pub(crate) verdict: Option<Comparison>,
 }
 
-/// Summarizes a run.
 pub(crate) fn summarize(recorded: &Recorded) -> Summarized {
     let summary = RunSummary::of(&recorded.run, &recorded.trials);
     let verdict = Comparison::of_run(&recorded.run, &recorded.trials);
@@ -204,7 +206,6 @@ pub(crate) fn compare_sides(base: Side<'_>, new: Side<'_>) -> Result<Comparison,
     Comparison::of(base, new, &question)
 }
 
-/// A side of a comparison.
 pub(crate) fn side<'a>(recorded: &'a Recorded, server: Option<&'a str>) -> Side<'a> {
     Side {
         run: &recorded.run,

@@ -4,7 +4,7 @@ use prony_model::{LoadSpec, MeasuredBy, Run, RunEnd, ServerRecord, TrialRecord};
 use prony_present::number::{count, duration, whole};
 use prony_report::compare::{Comparison, Finding, Metric, Tally, What};
 use prony_report::{
-    CountTable, Percentile, ResultTable, RunSummary, ServerRow, Standing, verdicts,
+    Absence, CountTable, Percentile, ResultTable, RunSummary, ServerRow, Standing, verdicts,
 };
 
 /// A run with its trials.
@@ -26,7 +26,7 @@ pub(crate) struct RunDigest {
     pub(crate) verdicts: Vec<String>,
     pub(crate) entries: Vec<ServerFigures>,
     /// Which servers have none, and why.
-    pub(crate) absences: Vec<AbsentServer>,
+    pub(crate) absences: Vec<Absence>,
     /// How many comparisons have each finding, if the run was made for a comparison of two revisions.
     pub(crate) own: Option<Tally>,
     /// How it compares with the run before it of its suite; `None` for the first.
@@ -73,17 +73,6 @@ pub(crate) struct Figure {
     pub(crate) interval: Option<(f64, f64)>,
 }
 
-/// A server that a run has no figures of.
-#[derive(Clone, Debug)]
-pub(crate) struct AbsentServer {
-    /// Its id.
-    pub(crate) server: String,
-    /// The workload; `None` for all.
-    pub(crate) workload: Option<String>,
-    /// Why, in a few words.
-    pub(crate) why: String,
-}
-
 /// How a run compares with an earlier one: the verdicts of `prony compare`.
 #[derive(Clone, Debug)]
 pub(crate) struct RunChange {
@@ -98,7 +87,6 @@ pub(crate) struct RunChange {
     pub(crate) findings: Vec<FigureChange>,
 }
 
-/// How one figure changed.
 #[derive(Clone, Debug)]
 pub(crate) struct FigureChange {
     server: String,
@@ -118,11 +106,6 @@ impl RunDigest {
     ) -> Self {
         let mut run = recorded.run.clone();
         run.published = None;
-        let absences = summary.absences.iter().map(|absence| AbsentServer {
-            server: absence.server.id.clone(),
-            workload: absence.why.workload().map(str::to_owned),
-            why: absence.why.label().to_owned(),
-        });
         let timed = summary.tables.iter().flat_map(entries);
         let counted = summary.counts.iter().flat_map(counted);
         Self {
@@ -133,7 +116,7 @@ impl RunDigest {
                 None => verdicts(summary),
             },
             entries: timed.chain(counted).collect(),
-            absences: absences.collect(),
+            absences: summary.absences.clone(),
             own: verdict.map(|verdict| verdict.tally),
             change: None,
         }
@@ -148,7 +131,6 @@ impl RunDigest {
             .filter(move |entry| entry.server == server)
     }
 
-    /// A server's record.
     pub(crate) fn server(&self, id: &str) -> Option<&ServerRecord> {
         self.run.server(id)
     }

@@ -16,7 +16,6 @@ const HEAD: &str = "A site written by `prony site`, which may replace and remove
 /// The mode of a new file, before the user's mask.
 const NEW_FILE: u32 = 0o666;
 
-/// The folder of a static site.
 #[derive(Debug)]
 pub struct SiteFolder {
     root: PathBuf,

@@ -11,7 +11,7 @@ pub(crate) enum PageAddress {
     Run(String),
     /// A server, by its id.
     Server(String),
-    /// A machine, by its [`MachineKey`](crate::machine::MachineKey)'s name.
+    /// A machine, by its [`hardware`](crate::machine::hardware).
     Machine(String),
     /// The list of comparisons.
     Comparisons,

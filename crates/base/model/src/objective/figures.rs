@@ -12,7 +12,6 @@ const OWN_LAG: f64 = 0.5;
 pub struct LoadFigures {
     /// Of the ok responses.
     pub latency: LatencyHistogram,
-    /// Ok responses.
     pub ok: u64,
     /// Requests without an expected response, and flows that failed although none of their requests had.
     pub errors: u64,

@@ -45,14 +45,12 @@ pub struct Limit<T> {
     pub inclusive: bool,
 }
 
-/// A latency statistic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Statistic {
     /// The least latency that this percentage of all requests do not exceed.
     Percentile(Percentile),
     /// The arithmetic mean.
     Mean,
-    /// The maximum.
     Max,
 }
 

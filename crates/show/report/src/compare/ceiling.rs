@@ -101,7 +101,6 @@ impl<'a> Ceilings<'a> {
     }
 }
 
-/// The event loop of the generator.
 pub(super) fn event_loop<'a>(rounds: &CountedRounds<'a>) -> Option<&'a str> {
     let (_, round) = rounds.measured().next()?;
     Some(&round.load.generator.event_loop)

@@ -25,7 +25,6 @@ prony_model::named! {
 }
 
 impl Finding {
-    /// Its colour in tables.
     pub const fn colour(self) -> Colour {
         match self {
             Finding::Worse => Colour::Bad,

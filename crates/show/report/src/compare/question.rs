@@ -8,7 +8,6 @@ use serde::Serialize;
 
 use crate::compare::metric::{Metric, UnknownMetric};
 
-/// What to compare.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Question {
     /// The metrics; if there are none, the usual ones for the load ([`Metric::usual`]).

@@ -95,7 +95,6 @@ pub(crate) fn relative(values: &Values, to: &Values) -> Values {
     values.iter().filter_map(ratio).collect()
 }
 
-/// What generated the load.
 pub(super) fn load_from(run: &Run) -> String {
     match &run.fleet {
         None => "from this machine".to_owned(),

@@ -10,7 +10,6 @@ use crate::explain::costs::ServerCosts;
 pub struct Absent {
     /// What, why, and what changes it.
     pub reason: Unavailable,
-    /// The servers that it concerns.
     pub servers: Vec<String>,
     /// Whether it concerns every server.
     pub(crate) everywhere: bool,
@@ -19,35 +18,25 @@ pub struct Absent {
 /// What could not be measured.
 pub(super) fn of(servers: &[&ServerCosts<'_>]) -> Vec<Absent> {
     let mut found: Vec<Absent> = Vec::new();
-    for server in servers {
-        for reason in &server.of.unavailable {
-            note(&mut found, reason, server.server());
+    for reason in servers.iter().flat_map(|server| &server.of.unavailable) {
+        if found.iter().any(|absent| absent.reason == *reason) {
+            continue;
         }
-    }
-    for absent in &mut found {
-        absent.everywhere = servers
-            .iter()
-            .all(|one| absent.servers.iter().any(|id| id == one.server()));
+        let lacks = |server: &&ServerCosts<'_>| server.of.unavailable.contains(reason);
+        let mut ids: Vec<String> = Vec::new();
+        for server in servers.iter().copied().filter(lacks) {
+            if !ids.iter().any(|id| id == server.server()) {
+                ids.push(server.server().to_owned());
+            }
+        }
+        let is_in = |server: &&ServerCosts<'_>| ids.iter().any(|id| id == server.server());
+        found.push(Absent {
+            everywhere: servers.iter().all(is_in),
+            reason: reason.clone(),
+            servers: ids,
+        });
     }
     found
-}
-
-fn note(found: &mut Vec<Absent>, reason: &Unavailable, server: &str) {
-    let absent = match found.iter().position(|one| one.reason == *reason) {
-        Some(place) => &mut found[place],
-        None => {
-            found.push(Absent {
-                reason: reason.clone(),
-                servers: Vec::new(),
-                everywhere: false,
-            });
-            let last = found.len() - 1;
-            &mut found[last]
-        }
-    };
-    if !absent.servers.iter().any(|id| id == server) {
-        absent.servers.push(server.to_owned());
-    }
 }
 
 impl Absent {
@@ -69,8 +58,8 @@ impl Absent {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explain::builder::Builder;
     use crate::explain::summary::ExplanationSummary;
+    use crate::explain::testing::Builder;
 
     #[test]
     fn each_reason_is_given_once_with_the_servers_that_it_concerns() {

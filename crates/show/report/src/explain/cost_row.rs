@@ -275,8 +275,8 @@ fn shown(figure: CostFigure) -> fn(f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explain::builder::Builder;
     use crate::explain::summary::ExplanationSummary;
+    use crate::explain::testing::Builder;
 
     fn titles(servers: &[prony_model::Explanation]) -> Vec<String> {
         let summary = ExplanationSummary::of(servers);

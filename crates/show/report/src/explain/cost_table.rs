@@ -155,8 +155,8 @@ fn each_round(row: &CostRow<'_>, server: &ServerCosts<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explain::builder::Builder;
     use crate::explain::summary::ExplanationSummary;
+    use crate::explain::testing::Builder;
     use prony_model::{CostFigure, Explanation};
     use prony_testkit::contains;
 

@@ -89,7 +89,7 @@ fn kernel_share(round: &CostRound) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explain::builder::Builder;
+    use crate::explain::testing::Builder;
 
     #[test]
     fn a_figure_is_the_median_of_the_rounds_that_have_it() {

@@ -53,7 +53,6 @@ pub struct CostChange<'a> {
     pub(crate) row: CostRow<'a>,
     /// The figure before, in the unit of its row.
     pub before: Option<Estimate>,
-    /// The figure after.
     pub after: Option<Estimate>,
     /// How it changed; `None` without two rounds of each, or if a round is not above 0.
     pub change: Option<MeasuredChange>,
@@ -333,7 +332,7 @@ fn key(frame: &Frame) -> Key<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explain::builder::{Builder, profile};
+    use crate::explain::testing::{Builder, profile};
 
     fn change<'d>(difference: &'d Difference<'_>, title: &str) -> &'d CostChange<'d> {
         let mut costs = difference.costs.iter();

@@ -117,7 +117,7 @@ fn row(function: &Function<'_>) -> Row {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explain::builder::{frame, profile};
+    use crate::explain::testing::{frame, profile};
 
     #[test]
     fn a_function_has_its_own_samples_of_all_stacks() {

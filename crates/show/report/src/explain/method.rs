@@ -149,7 +149,7 @@ pub(super) fn rounds(workload: &WorkloadCosts<'_>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explain::builder::Builder;
+    use crate::explain::testing::Builder;
 
     #[test]
     fn the_cost_of_counting_calls_is_that_of_the_servers() {
@@ -174,7 +174,7 @@ mod tests {
 
     #[test]
     fn a_profile_says_what_it_lost_and_what_has_no_names() {
-        let mut one = crate::explain::builder::profile(&[("f", 1500.0)]);
+        let mut one = crate::explain::testing::profile(&[("f", 1500.0)]);
         assert_eq!(
             profile(&one, CostUnit::Event),
             "1,500 samples over 1,000 events, 100 Hz."

@@ -13,8 +13,6 @@
 //! ```
 
 mod absent;
-#[cfg(test)]
-mod builder;
 mod cost_row;
 mod cost_table;
 mod costs;
@@ -28,6 +26,8 @@ mod json;
 mod method;
 mod pages;
 mod summary;
+#[cfg(test)]
+mod testing;
 
 pub use absent::Absent;
 pub use costs::ServerCosts;

@@ -30,7 +30,6 @@ impl ExplanationSummary<'_> {
         Page::of(sections).terminal(width, Paint { colour })
     }
 
-    /// The results as Markdown.
     pub fn markdown(&self) -> String {
         self.document(Medium::Markdown, &|_| FlameGraphs::default(), Vec::new())
             .markdown()
@@ -57,7 +56,6 @@ impl ExplanationSummary<'_> {
         }
     }
 
-    /// The page as HTML.
     pub fn html(
         &self,
         header: &Header,

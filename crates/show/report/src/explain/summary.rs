@@ -67,7 +67,7 @@ impl WorkloadCosts<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::explain::builder::Builder;
+    use crate::explain::testing::Builder;
 
     #[test]
     fn servers_are_side_by_side_only_with_the_same_workload_load_and_unit() {

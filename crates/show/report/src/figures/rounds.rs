@@ -5,7 +5,6 @@ use prony_stats::supports_percentile;
 
 use super::attempts::cause;
 
-/// One attempt at a round.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attempt {
     /// The round, from 1.

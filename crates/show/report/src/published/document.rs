@@ -21,7 +21,6 @@ pub struct Document {
     pub tables: Vec<DocumentTable>,
 }
 
-/// One of its tables.
 #[derive(Clone, Debug)]
 pub struct DocumentTable {
     /// Its number among the document's tables, from 1.

@@ -13,7 +13,6 @@ use crate::table::ServerRow;
 /// A figure of a row: as somebody else measured it, or as measured here.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Measured {
-    /// The figure.
     pub value: f64,
     /// The spread over the rounds: the interval of a median or a share, otherwise from the lowest round to the highest.
     /// `None` for one round, and for a figure without rounds.

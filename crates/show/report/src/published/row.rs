@@ -22,7 +22,6 @@ pub struct DocumentRow {
     pub(crate) in_document: bool,
     /// Whether it is a reference server.
     pub(crate) is_reference: bool,
-    /// What was published.
     pub published: RowFigures,
     pub measured: RowFigures,
     /// Why nothing was measured, in a word or two; `None` if something was.

@@ -9,7 +9,6 @@ use super::concordance::{Concordance, ReversedPair};
 use super::document::DocumentTable;
 use super::measured::{About, Aggregation, about};
 
-/// The title of a column.
 pub(crate) fn title(table: &DocumentTable, figure: PublishedFigure) -> String {
     let About {
         title, aggregation, ..

@@ -7,7 +7,7 @@ use prony_present::words::plural;
 use super::{comparison, end, end_cell, footer, linked, machine_cell, run_cell, time_cell, words};
 use crate::catalog::Catalog;
 use crate::digest::RunDigest;
-use crate::machine::MachineKey;
+use crate::machine::hardware;
 use crate::page_address::PageAddress;
 
 const HERE: PageAddress = PageAddress::Front;
@@ -78,7 +78,7 @@ pub(crate) fn front(catalog: &Catalog) -> Page {
 /// The latest run of a suite, and the latest that was run to its end if that is another.
 fn suite(i: usize, digest: &RunDigest, catalog: &Catalog) -> Section {
     let run = &digest.run;
-    let machine = MachineKey::of(run).name;
+    let machine = hardware(&run.machine);
     let mut blocks = Vec::new();
     blocks.extend(verdicts(digest));
     let complete = catalog.latest_complete(&run.suite);
@@ -148,7 +148,7 @@ fn runs(catalog: &Catalog) -> Table {
         ];
         Row::of(cells).facets(vec![
             Facet::of("suite", &run.suite),
-            Facet::of("machine", MachineKey::of(run).name),
+            Facet::of("machine", hardware(&run.machine)),
         ])
     });
     Table::with(heads, rows)
@@ -182,10 +182,10 @@ fn machines(catalog: &Catalog) -> Table {
     let mut heads = words(&["machine", "kernel"]);
     heads.push(Head::figure("runs"));
     heads.extend(words(&["first run", "last run"]));
-    let rows = catalog.machines().into_iter().filter_map(|(key, runs)| {
+    let rows = catalog.machines().into_iter().filter_map(|(name, runs)| {
         let (first, last) = (*runs.first()?, *runs.last()?);
         Some(Row::of([
-            linked(key.name.clone(), &PageAddress::Machine(key.name), &HERE),
+            linked(name.clone(), &PageAddress::Machine(name), &HERE),
             Cell::blank(&last.run.machine.kernel),
             Cell::text(runs.len().to_string()),
             Cell::text(first.time()),

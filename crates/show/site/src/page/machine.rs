@@ -5,31 +5,27 @@ use prony_present::table::{Cell, Row, Table};
 use prony_present::words::{non_empty, plural};
 
 use super::{end_cell, footer, run_cell, time_cell, words};
+use crate::catalog::grouped;
 use crate::digest::RunDigest;
-use crate::machine::{MachineKey, System};
+use crate::machine::system;
 use crate::page_address::{PageAddress, trail};
 
 /// The page of a machine with its runs, the oldest first.
-pub(crate) fn machine(key: &MachineKey, runs: &[&RunDigest]) -> Page {
-    let here = PageAddress::Machine(key.name.clone());
-    let mut systems: Vec<(System, Vec<&RunDigest>)> = Vec::new();
-    for &digest in runs {
-        let system = System::of(&digest.run);
-        match systems.iter_mut().find(|(known, _)| *known == system) {
-            Some((_, runs)) => runs.push(digest),
-            None => systems.push((system, vec![digest])),
-        }
-    }
+pub(crate) fn machine(name: &str, runs: &[&RunDigest]) -> Page {
+    let here = PageAddress::Machine(name.to_owned());
+    let systems = grouped(runs.iter().copied(), |one, other| {
+        system(&one.run.machine) == system(&other.run.machine)
+    });
     let table = Block::Table(table(runs, &here));
     let mut sections = vec![Section::of("runs", "Runs", vec![table])];
     let count = systems.len();
     let shown = systems.iter().enumerate().rev();
-    sections.extend(shown.map(|(i, (system, runs))| of_system(i, count, system, runs)));
+    sections.extend(shown.map(|(i, runs)| of_system(i, count, runs)));
     let (first, last) = (runs.first(), runs.last());
     Page {
         trail: trail(&here),
         kicker: "Prony · machine".into(),
-        title: key.name.clone(),
+        title: name.to_owned(),
         facts: vec![
             ("Runs", runs.len().to_string()),
             ("First run", first.map_or_else(String::new, |it| it.time())),
@@ -64,7 +60,8 @@ fn table(runs: &[&RunDigest], here: &PageAddress) -> Table {
 }
 
 /// A system as it was over some runs.
-fn of_system(i: usize, count: usize, system: &System, runs: &[&RunDigest]) -> Section {
+fn of_system(i: usize, count: usize, runs: &[&RunDigest]) -> Section {
+    let system = &runs[0].run.machine;
     let known = |text: &String| non_empty(text.clone()).unwrap_or("unknown".into());
     let cpus = |digest: &RunDigest| {
         let cpus = &digest.run.cpus;

@@ -16,7 +16,7 @@ use prony_model::RunEnd;
 use prony_present::table::{Cell, Colour, Head};
 
 use crate::digest::RunDigest;
-use crate::machine::MachineKey;
+use crate::machine::hardware;
 use crate::page_address::PageAddress;
 
 fn words(titles: &[&'static str]) -> Vec<Head> {
@@ -37,7 +37,7 @@ fn time_cell(place: usize, digest: &RunDigest) -> Cell {
 }
 
 fn machine_cell(digest: &RunDigest, here: &PageAddress) -> Cell {
-    let name = MachineKey::of(&digest.run).name;
+    let name = hardware(&digest.run.machine);
     linked(name.clone(), &PageAddress::Machine(name), here)
 }
 

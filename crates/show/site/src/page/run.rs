@@ -6,7 +6,7 @@ use prony_report::RunSummary;
 use prony_report::compare::Comparison;
 
 use crate::digest::RunChange;
-use crate::machine::MachineKey;
+use crate::machine::hardware;
 use crate::page_address::{PageAddress, trail};
 
 /// What a run's page leads to besides its servers and its machine.
@@ -51,7 +51,7 @@ pub(crate) fn run(
         let address = PageAddress::servers(&run.id, base, new);
         others.push(address.link(format!("The comparison of {base} and {new}"), &here));
     }
-    let machine = MachineKey::of(run).name;
+    let machine = hardware(&run.machine);
     others
         .push(PageAddress::Machine(machine.clone()).link(format!("The machine: {machine}"), &here));
     others.push(PageAddress::Comparisons.link("All comparisons", &here));

@@ -10,6 +10,7 @@ use prony_present::words::{Joined, capital, non_empty, plural};
 use prony_report::compare::differences;
 
 use super::{end, end_cell, footer, linked, machine_cell, run_cell, time_cell, words};
+use crate::catalog::grouped;
 use crate::digest::{Figure, RunDigest, ServerFigures, Trust};
 use crate::page_address::{PageAddress, trail};
 
@@ -70,19 +71,11 @@ more than their intervals say; the verdicts in the table allow for that.";
 
 /// The figures of a server, apart by workload and load; loads that were measured last come first.
 fn histories<'a>(id: &'a str, runs: &[&'a RunDigest]) -> Vec<Vec<Measured<'a>>> {
-    let mut histories: Vec<Vec<Measured<'a>>> = Vec::new();
-    for &digest in runs.iter().rev() {
-        for entry in digest.entries_of(id) {
-            let measured = Measured { digest, entry };
-            match histories
-                .iter_mut()
-                .find(|known| known[0].entry.is_like(entry))
-            {
-                Some(history) => history.push(measured),
-                None => histories.push(vec![measured]),
-            }
-        }
-    }
+    let newest_first = runs.iter().rev().flat_map(|digest| {
+        let entries = digest.entries_of(id);
+        entries.map(move |entry| Measured { digest, entry })
+    });
+    let mut histories = grouped(newest_first, |one, other| one.entry.is_like(other.entry));
     for history in &mut histories {
         history.reverse();
     }
@@ -341,24 +334,15 @@ fn against(measured: &Measured<'_>, here: &PageAddress) -> Cell {
 
 /// Each version with its sources, and when it was measured.
 fn versions(id: &str, runs: &[&RunDigest], here: &PageAddress) -> Table {
-    let mut versions: Vec<(&ServerRecord, Vec<&RunDigest>)> = Vec::new();
-    for &digest in runs {
-        let Some(record) = digest.server(id) else {
-            continue;
-        };
-        let same = |known: &ServerRecord| {
-            known.version == record.version && known.source_hash == record.source_hash
-        };
-        match versions.iter_mut().find(|(known, _)| same(known)) {
-            Some((_, runs)) => runs.push(digest),
-            None => versions.push((record, vec![digest])),
-        }
-    }
+    let known = runs.iter().filter_map(|run| Some((run.server(id)?, *run)));
+    let versions = grouped(known, |(one, _), (other, _)| {
+        one.version == other.version && one.source_hash == other.source_hash
+    });
     let mut heads = words(&["version", "sources (SHA-256)"]);
     heads.push(Head::figure("runs"));
     heads.extend(words(&["first run", "last run", "machine of the last run"]));
-    let rows = versions.iter().rev().filter_map(|(record, runs)| {
-        let (first, last) = (*runs.first()?, *runs.last()?);
+    let rows = versions.iter().rev().filter_map(|runs| {
+        let ((record, first), (_, last)) = (*runs.first()?, *runs.last()?);
         Some(Row::of([
             Cell::text(record.version.clone().unwrap_or_else(|| NONE.into())),
             Cell::blank(&record.source_hash),
@@ -377,13 +361,13 @@ fn absent(id: &str, runs: &[&RunDigest], here: &PageAddress) -> Option<Section> 
         let absences = digest
             .absences
             .iter()
-            .filter(|absence| absence.server == id);
+            .filter(|absence| absence.server.id == id);
         absences.map(|absence| {
             Row::of([
                 run_cell(digest, here),
                 Cell::text(digest.time()),
-                Cell::text(absence.workload.as_deref().unwrap_or("all workloads")),
-                Cell::text(&absence.why),
+                Cell::text(absence.why.workload().unwrap_or("all workloads")),
+                Cell::text(absence.why.label()),
                 end_cell(digest),
             ])
         })

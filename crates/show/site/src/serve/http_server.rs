@@ -46,9 +46,7 @@ pub struct HttpLimits {
 #[derive(Debug)]
 pub struct Reply {
     pub status: u16,
-    /// The type of the content.
     pub content_type: &'static str,
-    /// The content.
     pub body: String,
 }
 
@@ -61,7 +59,6 @@ impl Reply {
         }
     }
 
-    /// Plain text.
     pub fn text(status: u16, body: &str) -> Self {
         Self {
             status,

@@ -59,7 +59,6 @@ pub(super) struct ComparisonQuery {
 }
 
 impl ComparisonQuery {
-    /// What a query chooses.
     pub(super) fn of(query: &str) -> Self {
         let mut chosen = Self::default();
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {

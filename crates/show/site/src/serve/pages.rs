@@ -174,7 +174,7 @@ impl Pages {
         }
         if path.starts_with("machines/") {
             let machines = self.catalog.machines().into_keys();
-            let mut machines = machines.map(|key| PageAddress::Machine(key.name));
+            let mut machines = machines.map(PageAddress::Machine);
             return machines.find(|address| address.path() == path);
         }
         let sides = path.strip_prefix("compare/")?.strip_suffix(".html")?;
@@ -203,13 +203,10 @@ impl Pages {
                 Some(runs) => self.page(address, &page::server(id, runs)),
                 None => not_found(),
             },
-            PageAddress::Machine(name) => {
-                let machines = self.catalog.machines();
-                match machines.iter().find(|(key, _)| key.name == *name) {
-                    Some((key, runs)) => self.page(address, &page::machine(key, runs)),
-                    None => not_found(),
-                }
-            }
+            PageAddress::Machine(name) => match self.catalog.machines().get(name) {
+                Some(runs) => self.page(address, &page::machine(name, runs)),
+                None => not_found(),
+            },
             PageAddress::Runs { base, new } => self.compared([base, ""], [new, ""], address),
             PageAddress::Servers { run, base, new } => {
                 self.compared([run, base], [run, new], address)

@@ -126,8 +126,8 @@ fn is_more_than(samples: f64, of: &Profile, limit: f64) -> bool {
 mod tests {
     use super::super::rules::Rule;
     use super::*;
-    use crate::explain::builder::Builder;
     use crate::explain::summary::ExplanationSummary;
+    use crate::explain::testing::Builder;
 
     fn says(rule: Rule, stacks: &[(&str, f64)]) -> Option<String> {
         let servers = [Builder::server("a").profile(stacks).done()];

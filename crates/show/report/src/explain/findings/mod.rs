@@ -132,8 +132,8 @@ impl Others {
 mod tests {
     use super::rules::{MOST, Rule};
     use super::*;
-    use crate::explain::builder::{Builder, profile};
     use crate::explain::summary::ExplanationSummary;
+    use crate::explain::testing::{Builder, profile};
     use prony_model::{CostFigure, Explanation};
     use prony_testkit::table::rows;
 
