@@ -12,7 +12,7 @@ use std::path::Path;
 
 pub(crate) use unpack::{UnpackError, Unpacked};
 
-/// The name of the folder that [`unpack`] creates: the version and a hash of the contents.
+/// The name of the folder that [`unpack()`] creates: the version and a hash of the contents.
 pub(crate) const NAME: &str = concat!(env!("CARGO_PKG_VERSION"), "-", env!("SHIPPED_HASH"));
 
 /// The shipped files as a tar archive.

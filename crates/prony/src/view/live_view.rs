@@ -14,7 +14,7 @@ pub(crate) enum LiveView<Update: Send + 'static> {
 }
 
 impl<Update: Send + 'static> LiveView<Update> {
-    /// Starts to show something. A terminal that cannot show the screen gets lines. The screen is told whether the terminal
+    /// Starts to show something. A terminal that cannot show the screen gets lines. The screen hears whether the terminal
     /// shows colours.
     pub(crate) fn start<V: View<Update = Update>>(
         mode: LiveMode,
