@@ -271,14 +271,11 @@ impl<'a> Conversation<'a> {
             user.begin();
         }
         loop {
-            let turn = self
-                .user
-                .as_mut()
-                .map_or(Turn::End, |user| user.next_turn());
-            let sending = match turn {
-                Turn::Send(sending) => sending,
-                Turn::End => return Ok(requests),
-                Turn::Fail(reason) => return Err(FlowFault::NoRequest(reason)),
+            let sending = match self.user.as_mut().map(|user| user.next_turn()) {
+                Some(Turn::Send(sending)) => sending,
+                Some(Turn::End) => return Ok(requests),
+                Some(Turn::Fail(reason)) => return Err(FlowFault::NoRequest(reason)),
+                None => return Err(FlowFault::NoRequest("only a scenario has flows".into())),
             };
             let traffic = self.traffic;
             let name = || traffic.names().swap_remove(sending.entry);

@@ -132,14 +132,13 @@ impl<'a> User<'a> {
 
     /// Reads the options of an entry; `None` if it is not sent.
     fn begin_entry(&mut self, entry: &PreparedEntry) -> Result<Option<Run>, Failure> {
-        let given = entry.source.hurl().map(|entry| &entry.request.options);
-        let options = match &entry.options {
-            Some(options) => *options,
-            None => EntryOptions::evaluate(
-                given.map_or(&[][..], Vec::as_slice),
+        let options = match (entry.options, entry.source.hurl()) {
+            (None, Some(hurl)) => EntryOptions::evaluate(
+                &hurl.request.options,
                 &mut self.variables,
                 &mut self.environment,
             )?,
+            (options, _) => options.unwrap_or_default(),
         };
         let is_sent = !options.is_skipped && options.repeat > 0;
         Ok(is_sent.then(|| Run {

@@ -12,7 +12,6 @@ use prony_server::{
     Built, Certificate, CertificateError, Freshness, Launch, Layout, SupervisorProgram,
     with_short_lines,
 };
-use prony_traffic::Expected;
 use prony_traffic::expected::CountedDraws;
 
 use crate::files::{AssetError, Files};
@@ -24,10 +23,8 @@ use crate::workload::{Exchange, Workload, WorkloadKind};
 /// A workload, ready for any server.
 pub struct Task {
     pub workload: Workload,
-    /// What is requested.
+    /// What is requested, and what is expected.
     pub traffic: PreparedTraffic,
-    /// The expected response; a Hurl file says itself what it expects.
-    pub expected: Option<Arc<Expected>>,
     /// How it is encrypted, if it is requested over TLS.
     pub tls: Option<TaskTls>,
 }
@@ -69,26 +66,27 @@ impl Task {
         let protocol = workload.protocol();
         let tls = protocol.is_tls().then(|| TaskTls::new(protocol, layout));
         let values = workload.values.as_ref();
-        let (traffic, expected) = match &workload.kind {
-            WorkloadKind::Request { request, response } => {
-                let exchange = Exchange {
-                    id: &workload.id,
-                    request,
-                    values,
-                    response,
-                };
-                let prepared = PreparedRequest::new(exchange, files)?;
-                let expected = exchange.expected_of(&prepared, files)?;
-                (PreparedTraffic::Request(prepared), Some(expected.into()))
-            }
-            WorkloadKind::Scenario(scenario) => {
-                let prepared = PreparedScenario::new(&workload.id, scenario, values, files)?;
-                (PreparedTraffic::Scenario(prepared), None)
-            }
-        };
+        let traffic =
+            match &workload.kind {
+                WorkloadKind::Request { request, response } => {
+                    let exchange = Exchange {
+                        id: &workload.id,
+                        request,
+                        values,
+                        response,
+                    };
+                    let prepared = PreparedRequest::new(exchange, files)?;
+                    PreparedTraffic::Request {
+                        expected: exchange.expected_of(&prepared, files)?.into(),
+                        request: prepared,
+                    }
+                }
+                WorkloadKind::Scenario(scenario) => PreparedTraffic::Scenario(
+                    PreparedScenario::new(&workload.id, scenario, values, files)?,
+                ),
+            };
         Ok(Self {
             traffic,
-            expected,
             tls: tls.transpose()?,
             workload: workload.clone(),
         })
@@ -104,7 +102,7 @@ impl Task {
 
     /// What counts the lines that it draws at random; `None` if it draws none.
     pub(super) fn draws(&self) -> Option<CountedDraws> {
-        let lines = self.expected.as_ref()?.drawn_lines();
+        let lines = self.traffic.expected()?.drawn_lines();
         lines.map(CountedDraws::of)
     }
 
@@ -196,8 +194,10 @@ mod tests {
         let files = Files::new("no/such/folder", "no/such/folder");
         let prepared = PreparedRequest::new(workload.exchange().unwrap(), &files).unwrap();
         let task = Task {
-            traffic: PreparedTraffic::Request(prepared),
-            expected: None,
+            traffic: PreparedTraffic::Request {
+                request: prepared,
+                expected: Arc::default(),
+            },
             workload,
             tls: None,
         };

@@ -428,7 +428,7 @@ impl Trial<'_> {
     /// A load of what is sent to a server, with the comparison of responses; `counted` compares them instead of the task.
     fn requests(&self, target: &Target, counted: Option<CountedDraws>) -> Result<LoadPlan, String> {
         let (url, traffic) = self.task.traffic.encode(&target.authority)?;
-        let sampling = self.task.expected.as_ref().map(|expected| Sampling {
+        let sampling = self.task.traffic.expected().map(|expected| Sampling {
             check: match counted {
                 None => expected.clone(),
                 draws => Arc::new(Expected {

@@ -14,6 +14,7 @@ use prony_traffic::{Mismatch, Response};
 
 use super::bench::{Task, Testbed};
 use super::process::{Access, AccessError, Process, Target};
+use crate::prepared_traffic::PreparedTraffic;
 use crate::response::{CONNECTIONS, DRAWS_PER_CONNECTION, Draws};
 
 /// How long one response may take while there is no load.
@@ -353,8 +354,8 @@ fn verify_task(
     let target = server.target(task);
     let target = target.map_err(|error| Fault::NoResponse(error.to_string()))?;
     let sent = Sent::new(&target, task, RESPONSE_TIMEOUT, &testbed.interrupt)?;
-    let drawn = task.expected.as_ref();
-    let drawn = drawn.and_then(|expected| Some((expected, expected.drawn_lines()?)));
+    let expected = task.traffic.expected();
+    let drawn = expected.and_then(|expected| Some((expected, expected.drawn_lines()?)));
     let verified = match drawn {
         Some((expected, lines)) => sent.verify_draws(expected, lines)?,
         None => sent.verify_some(log_lines > 0)?,
@@ -407,9 +408,11 @@ impl<'a> Sent<'a> {
 
     /// Sends the request, or those of one flow, and returns how many that were.
     fn once(&self, conversation: &mut Conversation<'_>) -> Result<usize, Fault> {
-        match &self.task.expected {
-            Some(expected) => self.respond(conversation, expected).map(|_| 1),
-            None => {
+        match &self.task.traffic {
+            PreparedTraffic::Request { expected, .. } => {
+                self.respond(conversation, expected).map(|_| 1)
+            }
+            PreparedTraffic::Scenario(_) => {
                 let until = Instant::now() + LONGEST_FLOW;
                 let went = conversation.flow(until, self.interrupt);
                 went.map_err(|fault| self.fault_of(fault))

@@ -231,7 +231,7 @@ fn requests(task: &Task, authority: &str) -> Result<Requests, Box<dyn Error>> {
     let (url, traffic) = task.traffic.encode(authority)?;
     let requests = Requests::new(traffic, server, url).described_by(task.traffic.file());
     Ok(Requests {
-        sampling: task.expected.clone().map(|check| Sampling {
+        sampling: task.traffic.expected().cloned().map(|check| Sampling {
             check,
             choice: SampleChoice::AtRandom,
         }),

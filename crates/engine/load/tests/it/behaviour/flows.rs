@@ -144,6 +144,21 @@ fn a_conversation_goes_through_flows() {
     assert!(matches!(stopped, Err(FlowFault::Unfinished)), "{stopped:?}");
 }
 
+#[test]
+fn requests_without_a_scenario_have_no_flow() {
+    let server = ScriptedServer::hello();
+    let plan = get_from(EventLoopChoice::Epoll, server.address(), 1);
+    let sent = EncodedTraffic::of(&plan.request).unwrap();
+    let endpoint = server.address().into();
+    let mut conversation = Conversation::new(&endpoint, &sent, None, Duration::from_secs(30));
+    let until = Instant::now() + Duration::from_secs(30);
+    let error = conversation
+        .flow(until, &AtomicBool::new(false))
+        .unwrap_err();
+    assert_eq!(error.to_string(), "only a scenario has flows");
+    assert_eq!(server.requests(), 0);
+}
+
 fn long_body() -> ScriptedServer {
     let head = b"HTTP/1.1 200 OK\r\nContent-Length: 1200000\r\n\r\n";
     let response = [&head[..], &vec![b'x'; 1_200_000]].concat();
